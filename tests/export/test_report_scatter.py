@@ -107,6 +107,21 @@ def test_numbers_have_their_deviations(tmp_path):
     assert data["ids"] is None
 
 
+def test_all_of_several_targets_are_there_but_of_large_tables(tmp_path, monkeypatch):
+    X, y = load_diabetes(return_X_y=True)
+    Y = np.column_stack([y, *X[:, 4:].T])  # seven numbers
+    model, names = SPPCA(2).fit(X[:, :4], Y), [f"t{j}" for j in range(7)]
+    whole = page_of(tmp_path, model, X[:, :4], Y, target_names=names)
+    assert column(data_of(whole), "t6, predicted")
+    assert "targets are in the picture" not in whole
+    monkeypatch.setattr(scatter, "LARGE", 400)
+    some = page_of(tmp_path, model, X[:, :4], Y, target_names=names, replace=True)
+    assert [one["name"] for one in data_of(some)["columns"] if "predicted" in one["name"]] == [
+        f"t{j}, predicted" for j in range(4)
+    ]
+    assert "The first 4 of 7 targets are in the picture." in some
+
+
 def test_what_is_given_or_predicted_is_said_of_every_row(wine, tmp_path):
     """No column mixes the two without a name that says so, and none is of rows that have no such thing."""
     X, seen, model = wine

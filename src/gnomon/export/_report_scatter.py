@@ -11,7 +11,8 @@ from gnomon.export._report_regions import regions_of
 SOURCE = "scatter-rows"  # the id of the data in the page
 MAX_ROWS = 100_000  # drawn at 30 frames a second; more would be too many for a page too
 MAX_COMPONENTS = 8
-MAX_TARGETS = 4
+MAX_TARGETS, OF_LARGE = 20, 4  # of tables, and of those with so many rows that their columns take megabytes
+LARGE = 10_000
 DIGITS = 4
 
 
@@ -22,9 +23,12 @@ def explorer(said, X, y, row_ids, names, feature_names=None):
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
+    left = ""
+    if len(said.targets) > most_targets(X):
+        left = html.tag("p", f"The first {most_targets(X)} of {len(said.targets)} targets are in the picture.")
     return (
         f'<div class="scatter" data-source="{SOURCE}" hidden></div>\n'
-        f'<script type="application/json" id="{SOURCE}">{text}</script>'
+        f'<script type="application/json" id="{SOURCE}">{text}</script>{left}'
     )
 
 
@@ -56,6 +60,11 @@ def scatter_data(said, X, y, row_ids, names, feature_names=None):
         "color": n_axes if said.targets else 0,
         "label": f"Scatter plot of {html.count(len(rows), 'row')}, {int(labeled[rows].sum()):,} of them labeled",
     }
+
+
+def most_targets(X):
+    """Return how many targets have columns in the picture of a table."""
+    return MAX_TARGETS if X.shape[0] <= LARGE else OF_LARGE
 
 
 def _drawn(column, rows):
@@ -98,7 +107,7 @@ def _targets(said, X, y, names, first):
     """
     found = [None] * len(said.targets) if said.predict is None else said.predict(X)
     columns = []
-    for target, one, name in list(zip(said.targets, found, names))[:MAX_TARGETS]:
+    for target, one, name in list(zip(said.targets, found, names))[: most_targets(X)]:
         write = _numbers if target.kind == "real" else _classes(target)
         given = np.full(X.shape[0], np.nan) if y is None else target.values(y)
         known = np.isfinite(given)
