@@ -10,6 +10,7 @@ from sklearn.preprocessing import scale
 
 from gnomon import KDA, PPCA, SPPCA, GuidedProjection
 from gnomon.describe import describe
+from gnomon.export import write_report
 from gnomon.export._report_answer import answer
 from gnomon.selection import compare
 
@@ -57,6 +58,18 @@ def test_numbers_have_the_median_of_their_deviations():
         f"1 row without a label has a predicted alcohol, give or take {std:.3g} (the median of their standard "
         "deviations)."
     )
+
+
+def test_numbers_that_other_rows_have_are_answered_one_by_one(tmp_path):
+    Y = np.where([[i % 2 == 0, i % 3 > 0] for i in range(178)], X[:, :2], np.nan)  # most rows have one of the two
+    model = SPPCA(2).fit(X[:, 2:], Y)
+    names = ["alcohol", "acid"]
+    first, second, *_ = said(model, X[:, 2:], Y, names)
+    assert first.startswith("89 rows without a label have a predicted alcohol, give or take")
+    assert second.startswith("60 rows without a label have a predicted acid, give or take")
+    page = write_report(tmp_path / "r.html", estimator=model, X=X[:, 2:], y=Y, target_names=names).read_text()
+    assert "<h3>alcohol</h3><p>89 rows had no label." in page
+    assert "<h3>acid</h3><p>60 rows had no label." in page
 
 
 def test_whether_labels_helped_is_the_first_sentence_of_the_verdict():

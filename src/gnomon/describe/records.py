@@ -125,7 +125,7 @@ class Description:
 
     @property
     def numeric(self) -> bool:
-        """Whether there are targets and all are numbers, which one table shows."""
+        """Whether there are targets and all are numbers."""
         return bool(self.targets) and all(target.kind == "real" for target in self.targets)
 
     def labeled(self, y: Any, n_samples: int) -> Array:
@@ -134,6 +134,11 @@ class Description:
         for target in self.targets if y is not None else ():
             mask |= target.labeled(y)
         return mask
+
+    def measured_together(self, y: Any) -> bool:
+        """Whether all targets are numbers that the same rows have, which one table shows."""
+        masks = [target.labeled(y) for target in self.targets if y is not None]
+        return self.numeric and all(np.array_equal(mask, masks[0]) for mask in masks)
 
     def column_names(self) -> list[str]:
         """Names of the columns, x0, x1, ... where they have none."""

@@ -28,10 +28,10 @@ def answer(said, X, y, y_true, row_ids, names, comparison, wanted):
 
 
 def _predicted(said, X, y, y_true, names):
-    """What is predicted for how many rows, one sentence for each target; of numbers one for all."""
+    """What is predicted for how many rows, a sentence a target; one for all numbers that the same rows have."""
     found = said.predict(X)
     n = X.shape[0]
-    if said.numeric:
+    if said.measured_together(y):
         rows = np.flatnonzero(~said.labeled(y, n))
         shown = ", ".join(names[:N_NAMED]) + (", …" if len(names) > N_NAMED else "")
         return [_of_numbers(rows, found, shown)] if len(rows) else []

@@ -26,13 +26,13 @@ class _Body(NamedTuple):
 
 
 def prediction_sections(said, X, y, y_true, row_ids, names):
-    """Return the predictions, or those of each of several targets that are not all numbers; then the truth."""
+    """Return the predictions, target by target but for numbers that the same rows have; then the truth."""
     if said.predict is None:
         return []
     n = X.shape[0]
     found = said.predict(X)
     ids = list(range(n) if row_ids is None else row_ids)
-    if said.numeric:
+    if said.measured_together(y):
         rows = np.flatnonzero(~said.labeled(y, n))
         parts = [_section(_numbers(said.targets, found, y_true, rows, names), rows, ids)] if len(rows) else []
         return [*_headed(parts), _beside_truth(said, X, y, y_true, names)]

@@ -11,7 +11,7 @@ from gnomon.export._report_regions import regions_of
 SOURCE = "scatter-rows"  # the id of the data in the page
 MAX_ROWS = 100_000  # drawn at 30 frames a second; more would be too many for a page too
 MAX_COMPONENTS = 8
-MAX_TARGETS, OF_LARGE = 20, 4  # of tables, and of those with so many rows that their columns take megabytes
+MAX_TARGETS, OF_LARGE = 8, 4  # of tables, and of those with so many rows that their columns take megabytes
 LARGE = 10_000
 DIGITS = 4
 
