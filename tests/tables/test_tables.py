@@ -411,3 +411,11 @@ def test_only_known_kinds_are_written(write, monkeypatch):
     )
     monkeypatch.setattr("gnomon.tables._write.has_pyarrow", lambda: False)
     assert "t.parquet: writing Parquet needs pyarrow" in message_of(write_table, "t.parquet", COLUMNS)
+
+
+@pytest.mark.parametrize("name", ["t.npz", "t.npy"])
+def test_text_that_is_called_an_array_is_none_that_numpy_writes(tmp_path, name):
+    (tmp_path / name).write_text("a,b\n1,2\n")
+    with pytest.raises(TableError, match=r"\(it is none of those that NumPy writes\)\.") as error:
+        read_table(tmp_path / name)
+    assert "pickle" not in str(error.value)

@@ -104,8 +104,9 @@ def arrays_of(path: str) -> dict[str, np.ndarray]:
 
 def _reason(error: Exception) -> str:
     reason = " ".join(str(error).split())
-    objects = "Python objects, which are not unpickled: save text as np.array(values, dtype=str)"
-    return objects if reason.startswith("Object arrays") else reason
+    if reason.startswith("Object arrays"):
+        return "Python objects, which are not unpickled: save text as np.array(values, dtype=str)"
+    return "it is none of those that NumPy writes" if "pickle" in reason else reason
 
 
 def _saved(path: str) -> Any:
