@@ -234,3 +234,21 @@ def test_the_target_is_told_by_its_name_and_its_doubts():
     names[3] = "sort"
     write("t.csv", [names, *([f"r{i}", str(i % 7), "AB"[i % 2], ["x", "y", "?"][i % 3]] for i in range(12))])
     assert "--target sort" in run("look", "t.csv")
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_a_target_of_numbers_stays_one_beside_what_means_no_label(decimal):
+    cells = [f"{x:.3f}".replace(".", decimal) for x in np.random.default_rng(0).normal(size=(40, 3)).ravel()]
+    rows = [[*cells[3 * i : 3 * i + 2], cells[3 * i + 2] if i % 2 else "n.b."] for i in range(40)]
+    Path("t.csv").write_text("\n".join(";".join(row) for row in [["a", "b", "water"], *rows]) + "\n")
+    words = ("--target", "water", "--unlabeled", "n.b.", "--model", "sppca", "--no-compare")
+    assert "target water: real numbers (numbers with fractions); 20 of 40 rows labeled" in run(
+        "fit", "t.csv", *words, "--out", "out"
+    )
+    run("report", "out", "t.csv", "--out", "r.html")
+    assert "20 rows had no label." in Path("r.html").read_text()
+    said = refusal("report", "out", "t.csv", "--unlabeled", "?", "--out", "none.html")
+    assert "'n.b.' is not a number; add --unlabeled n.b. if it means that the row has none." in said
+    Path("labels.txt").write_text("\n".join(row[2].replace(",", ".") for row in rows) + "\n")
+    labels = ("--labels", "labels.txt", "--target", "w", "--unlabeled", "n.b.", "--model", "sppca", "--no-compare")
+    assert "target w: real numbers" in run("fit", "t.csv", "--drop", "water", *labels, "--out", "two")

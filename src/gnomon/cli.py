@@ -257,8 +257,9 @@ def suggest(stored, table, count, out, unlabeled, safe_csv, force, **roles):
             outputs.check_file(out, force, table)
         step("reading")
         model = StoredModel.load(stored)
-        data = model.read(table, **roles, with_targets=True)
-        y = read_like(data, model.known_targets, model.unlabeled if unlabeled is None else unlabeled)
+        mark = model.unlabeled if unlabeled is None else unlabeled
+        data = model.read(table, **roles, with_targets=True, unlabeled=mark)
+        y = read_like(data, model.known_targets, mark)
         step("computing")
         result = suggested_columns(model, data, model.said.labeled(y, data.X.shape[0]), count)
         step("writing")
@@ -305,8 +306,9 @@ def report(stored, table, out, unlabeled, shape, force, refits, **roles):
         outputs.check_file(out, force, table, only=".html")
         step("reading")
         model = StoredModel.load(stored)
-        data = model.read(table, **roles, with_targets=True)
-        y = read_like(data, model.known_targets, model.unlabeled if unlabeled is None else unlabeled)
+        mark = model.unlabeled if unlabeled is None else unlabeled
+        data = model.read(table, **roles, with_targets=True, unlabeled=mark)
+        y = read_like(data, model.known_targets, mark)
         figures = reporting.figures_beside(stored)
         shape = shape or reporting.shape_in(figures)
         reporting.check_shape(data, shape)

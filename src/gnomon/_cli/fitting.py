@@ -111,11 +111,14 @@ def read(request: Request) -> Table:
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
     targets = () if request.labels else request.target
     roles = {"targets": targets, "id": request.id, "drop": request.drop, "missing": request.missing}
+    roles["unlabeled"] = request.unlabeled
     how = {"layer": request.layer, "form": request.form}
     others = (*request.target, request.id, *request.drop)
     answers = answer_columns(request.table, request.categorical, others, **how)
     table = read_table(request.table, **roles, **how, categorical=answers)
-    return with_labels(table, request.labels, next(iter(request.target), None)) if request.labels else table
+    if request.labels:
+        return with_labels(table, request.labels, next(iter(request.target), None), request.unlabeled)
+    return table
 
 
 def scale_steps(table: Table, scale: str) -> list[tuple[str, BaseEstimator]]:

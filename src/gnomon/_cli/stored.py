@@ -78,16 +78,25 @@ class StoredModel:
             raise InputError(f"{file} names no columns; use a model that gnomon fit wrote.")
         return cls(pipeline, **metadata)
 
-    def read(self, path: str, *, with_targets: bool = False, labels: str | None = None, **asked: Any) -> Table:
+    def read(
+        self,
+        path: str,
+        *,
+        with_targets: bool = False,
+        labels: str | None = None,
+        unlabeled: str | None = None,
+        **asked: Any,
+    ) -> Table:
         """Read a new table: columns are matched by name; those of the fit that have no use now may be there.
 
-        `labels` is a file that has the target in place of the table.
+        `labels` is a file that has the target in place of the table, `unlabeled` a cell of it that means no label.
         """
         if labels is not None and len(self.targets) != 1:
             raise InputError(f"--labels: the file has one target, and the model {len(self.targets) or 'none'}.")
         likely = self.targets if with_targets and labels is None else []
-        table = self._checked(read_table(path, likely_targets=likely, **self._roles(path, **asked)))
-        return table if labels is None else with_labels(table, labels, self.targets[0])
+        roles = self._roles(path, **asked)
+        table = self._checked(read_table(path, likely_targets=likely, unlabeled=unlabeled, **roles))
+        return table if labels is None else with_labels(table, labels, self.targets[0], unlabeled)
 
     def parts(self, path: str, **asked: Any) -> Iterator[Table]:
         """The same, some rows at a time where the table may be large."""

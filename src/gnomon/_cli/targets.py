@@ -73,7 +73,11 @@ def _column_like(table: Table, name: str, target: Target, unlabeled: str | None)
         if classes is None and isinstance(cell, int | float):
             values[i] = float(cell)
         elif classes is None:
-            raise TableError(f"{table.where(i, name)}: {cell!r} is not a number.")
+            i, cell = next(((j, one) for j, one in enumerate(cells) if is_no_class(str(one))), (i, cell))
+            raise TableError(
+                f"{table.where(i, name)}: {cell!r} is not a number; add {as_option('--unlabeled', str(cell))} if it "
+                "means that the row has none."
+            )
         elif _written(cell) in classes:
             values[i] = classes[_written(cell)]
         elif _written(cell) != "-1":

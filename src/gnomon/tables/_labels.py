@@ -9,25 +9,25 @@ from typing import Any
 from gnomon.tables._sniff import ending, sniff, source_of
 from gnomon.tables._spectra import FILE
 from gnomon.tables._table import MISSING, Table, TableError, listing
-from gnomon.tables._text import target_cells, text_rows
+from gnomon.tables._text import labels_in, target_cells, text_rows
 from gnomon.targets.forms import objects
 
 LABEL = "label"  # what the target is called where the file does not say
 
 
-def with_labels(table: Table, path: str, name: str | None = None) -> Table:
+def with_labels(table: Table, path: str, name: str | None = None, unlabeled: str | None = None) -> Table:
     """The table with the labels of a text file as its target.
 
     A file of one column has a label for each row of the table, in its order, below a line with the name of the target
     or without one; an empty line is a row without a label, as NA is. A file of two columns has names of rows and their
     labels, in any order, for a table whose rows have names; rows that it does not name have no label. `name` is the
-    target's.
+    target's, `unlabeled` a label that means none.
     """
     if table.targets:
         raise TableError(f"{path}: {table.path} has the target {listing(table.targets)}; labels come from one of them.")
     rows = _rows(path)
     header, found = _of_names(table, path, rows) if len(rows[0]) == 2 else _in_order(table, path, rows, name)
-    target = name or header or LABEL
+    target, found = name or header or LABEL, labels_in(found, unlabeled)
     if target in table.feature_names:
         raise TableError(
             f"{path}: {target!r} is a column of {table.path} as well; give the labels another name with --target."

@@ -55,6 +55,7 @@ def read_table(
     form: Sequence[str] = (),
     categorical: Sequence[str] | Mapping[str, Sequence[str]] = (),
     whole: bool = False,
+    unlabeled: str | None = None,
 ) -> Table:
     """Read one table; columns that are likely, or to be ignored, may be absent, and all others must exist.
 
@@ -77,9 +78,10 @@ def read_table(
     categorical : columns of answers, each of which becomes a feature "column=answer" of 0 and 1, NaN where the cell is
         empty; a mapping has the answers that are wanted for each column, others count as empty
     whole : whether cells of columns without a role are kept as they are
+    unlabeled : a cell of a target of text or Excel that means an empty one
     """
     roles = (targets, id, likely_id, drop, ignore, features, likely_targets, missing, layer, form)
-    wanted = Wanted(*roles, tuple(categorical), whole, of_model=features is not None)
+    wanted = Wanted(*roles, tuple(categorical), whole, unlabeled, of_model=features is not None)
     kind = kind_of(path)
     check_reading(path, kind, wanted)
     return with_answers(without(READERS[kind](str(path), wanted), missing), categorical)

@@ -79,6 +79,7 @@ class Wanted(NamedTuple):
     form: Sequence[str] = ()  # how text is written, where it does not tell; see `_begin`
     categorical: Sequence[str] = ()  # columns of answers, whose cells are kept beside the features
     whole: bool = False  # whether cells of columns without a role are kept as well
+    unlabeled: str | None = None  # cell of text, of a target, that means an empty one
     of_model: bool = False  # whether the features are those of a model, which can be neither left out nor anything else
 
     def settled(self, names: Sequence[str]) -> "Wanted":

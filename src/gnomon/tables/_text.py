@@ -247,7 +247,8 @@ def _table(
     targets = {}
     for name in wanted.targets:
         written = partial(body.written_target, j=places[name])
-        targets[name] = objects(target_cells(body.path, name, kept[name], lines, written))
+        cells = labels_in(kept[name], wanted.unlabeled)
+        targets[name] = objects(target_cells(body.path, name, cells, lines, written))
     names = list(places)
     rest = _rest(body, names, features, wanted)
     return Table(
@@ -290,6 +291,11 @@ def _numbers(cells: tuple[str, ...], missing: Sequence[str], body: Body, j: int)
             return values, i
         values[i] = value
     return values, None
+
+
+def labels_in(cells: list[Any], unlabeled: str | None) -> list[Any]:
+    """Cells of a target, None for one that means no label, so that numbers beside it are numbers."""
+    return [None if cell == unlabeled else cell for cell in cells]
 
 
 def target_cells(
