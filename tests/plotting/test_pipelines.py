@@ -4,13 +4,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
+from commands import run
 from gnomon import CPPCA, DPPCA, SPPCA, GuidedProjection, plotting
+from gnomon.export import load_model
 from gnomon.selection import GuidedSearch
 
 pytestmark = pytest.mark.filterwarnings("error::UserWarning")
@@ -91,3 +94,19 @@ def test_every_display_takes_it(kind, table, targets):
     for name in sorted(without):
         with pytest.raises(ValueError, match=r"has no|does not say"):
             drawn(name, model, X, y)
+
+
+def test_a_model_of_a_table_takes_the_table_with_its_other_columns(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = TABLES["frame"]().assign(kind=SEEN, name=[f"flower {i}" for i in range(150)])
+    table.to_csv("t.csv", index=False)
+    run("fit", "t.csv", "--target", "kind", "--id", "name", "--model", "sppca", "--no-compare", "--out", "out")
+    model = load_model("out")
+    frame = pd.read_csv("t.csv")[["kind", "name", *NAMES[::-1]]]
+    bare = frame[NAMES]
+    both = [plotting.BiplotDisplay.from_estimator(model, one) for one in (frame, bare)]
+    assert both[0].feature_names == both[1].feature_names == NAMES
+    assert_allclose(both[0].correlations, both[1].correlations)
+    both = [plotting.ContributionDisplay.from_estimator(model, one, 3) for one in (frame, bare)]
+    assert both[0].feature_names == NAMES
+    assert_allclose(both[0].contributions, both[1].contributions)

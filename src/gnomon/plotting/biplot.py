@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.describe import describe
-from gnomon.plotting._columns import correlations, names_of
+from gnomon.plotting._columns import correlations, names_of, own_columns
 from gnomon.plotting._names import spread
 from gnomon.plotting._style import NEGATIVE, Display, far_points, literal
 from gnomon.plotting.projection import undrawn
@@ -97,8 +97,8 @@ class BiplotDisplay(Display):
         rows = undrawn(
             said, X, y, dims=dims, n_ellipses=0, output=output, target_name=target_name
         )  # fmt: skip
-        found = correlations(X, rows.projection)
-        names = names_of(X, said, feature_names)
+        own = own_columns(X, said)
+        found, names = correlations(own, rows.projection), names_of(own, said, feature_names)
         return cls(rows=rows, correlations=found, feature_names=names, n_top=n_top).plot(ax=ax)
 
     @property

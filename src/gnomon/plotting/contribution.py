@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.describe import describe
-from gnomon.plotting._columns import column_deviations, column_means, names_of, table_of
+from gnomon.plotting._columns import column_deviations, column_means, names_of, own_columns, table_of
 from gnomon.plotting._contributions import FEW, alone, along, steps_for
 from gnomon.plotting._style import NEGATIVE, POSITIVE, Display, literal
 from gnomon.rows.frames import framed
@@ -108,7 +108,9 @@ class ContributionDisplay(Display):
         -------
         ContributionDisplay
         """
-        said, names, table = describe(estimator), names_of(X, describe(estimator), feature_names), table_of(X)
+        said = describe(estimator)
+        X = own_columns(X, said)
+        names, table = names_of(X, said, feature_names), table_of(X)
         ask, what = _asked(said, of, dim)
         if not 0 <= row < table.shape[0]:
             raise ValueError(f"row={row!r} must be the number of a row of X, from 0 to {table.shape[0] - 1}.")
