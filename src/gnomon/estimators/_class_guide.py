@@ -25,6 +25,8 @@ from ._teaching import (
     with_exponent,
 )
 
+ENOUGH_ROWS = 2000  # unlabeled, of a fit that only says how likely labels are that it does not know
+
 
 class Union(NamedTuple):
     """The leading coordinates of all preparations side by side, in plain arrays."""
@@ -123,7 +125,12 @@ def teach(preparations, union, index, n_classes):
     """Learn classes `index` (n,), -1 where unlabeled, from rows in every preparation and in their union."""
     rows, one = preparations[0][1], _average(preparations, union, index, n_classes)
     densities = log_densities(one.pupils[1], rows)
-    held = held_out(rows, index, n_classes, lambda some: _average(preparations, union, some, n_classes).proba)
+    kept = dppca.some_rows(rows, index, ENOUGH_ROWS)
+    few = [(how, reduced.take(kept)) for how, reduced in preparations]
+    held = np.full((len(index), n_classes), np.nan)
+    held[kept] = held_out(
+        few[0][1], index[kept], n_classes, lambda some: _average(few, union.take(kept), some, n_classes).proba
+    )
     calibration = calibrate(one.proba, densities, one.probas, one.weights, index, held)
     guide = ClassGuide(one.voices, one.weights, one.kappas, one.pupils, one.shares, calibration, one.prior)
     return Taught(guide, one.proba, calibrated(one.proba, densities, calibration), one.learn(one.proba))

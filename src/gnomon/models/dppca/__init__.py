@@ -2,7 +2,7 @@
 
 from ...likelihoods.calibration import Calibration
 from .anneal import Annealing, Options, fit_coordinates
-from .choice import Open, content_folds, near_rows, usual_factors
+from .choice import Open, content_folds, near_rows, some_rows, usual_factors
 from .directions import directions, separations
 from .mixture import NoiseFree, Params, Within, log_joint, log_odds, noise_free, odds_and_distances
 from .model import (

@@ -254,12 +254,16 @@ def held(rows: Reduced | Away, index: IntArray) -> Reduced | Away:
 
 
 def _some_rows(rows: Reduced | Away, index: IntArray) -> tuple[Reduced, IntArray]:
-    """All labeled rows and at most `MOST_UNLABELED` others, taken by what they hold; in this process."""
-    others = np.flatnonzero(index < 0)
-    if len(others) <= MOST_UNLABELED:
-        return at_hand(rows), index
-    mean = at_hand(rows, np.flatnonzero(index >= 0)).T.mean(axis=0)
-    order = np.argsort(ranks(*rows.lengths_and_products(mean, others)), kind="stable")
-    picked = np.random.default_rng(0).choice(len(others), MOST_UNLABELED, replace=False)
-    kept = np.sort(np.concatenate([np.flatnonzero(index >= 0), others[order[picked]]]))
-    return at_hand(rows, kept), index[kept]
+    """All labeled rows and at most `MOST_UNLABELED` others; in this process."""
+    kept = some_rows(rows, index, MOST_UNLABELED)
+    return (at_hand(rows), index) if len(kept) == len(index) else (at_hand(rows, kept), index[kept])
+
+
+def some_rows(rows: Reduced | Away, index: IntArray, most: int) -> IntArray:
+    """All labeled rows and at most `most` others, taken by what they hold."""
+    labeled, others = np.flatnonzero(index >= 0), np.flatnonzero(index < 0)
+    if len(others) <= most:
+        return np.arange(len(index))
+    order = np.argsort(ranks(*rows.lengths_and_products(at_hand(rows, labeled).T.mean(axis=0), others)), kind="stable")
+    picked = np.random.default_rng(0).choice(len(others), most, replace=False)
+    return np.sort(np.concatenate([labeled, others[order[picked]]]))
