@@ -6,6 +6,7 @@ from scipy.stats import multivariate_t
 from sklearn.base import clone
 
 from gnomon import CPPCA, DPPCA, IFA, KDA, SDRGLM, SEPCA, SPPCA, GuidedProjection, KernelSPPCA
+from gnomon.estimators import _class_guide
 from gnomon.estimators._teaching import ENOUGH, calibrate, calibrated, held_out
 from gnomon.experiments import breadth
 from gnomon.experiments._draw import draw_labeled
@@ -309,6 +310,23 @@ def test_a_few_hundred_labels_held_out_are_enough():
     held = held_out(rows, index, 3, lambda known: asked.append(known) or np.ones((len(known), 3)))
     assert len(asked) == 1
     assert ENOUGH <= np.count_nonzero(held[:, 0] == 1.0) < 1.1 * ENOUGH
+
+
+def test_fits_that_hold_labels_out_see_some_unlabeled_rows(rng, monkeypatch):
+    seen = []
+    average = _class_guide._average
+
+    def noted(preparations, union, index, n_classes):
+        seen.append({len(index), len(union.T), *(len(rows.T) for _, rows in preparations)})
+        return average(preparations, union, index, n_classes)
+
+    monkeypatch.setattr(_class_guide, "ENOUGH_ROWS", 40)
+    monkeypatch.setattr(_class_guide, "_average", noted)
+    y = rng.integers(0, 2, 120)
+    X, few = rng.normal(size=(120, 6)) + 3.0 * y[:, None], np.where(np.arange(120) < 20, y, -1)
+    model = GuidedProjection(2, target="classes").fit(X, few)
+    assert seen == [{120}, *[{60}] * 3]
+    assert (model.predict(X) == y).mean() > 0.95
 
 
 @pytest.mark.parametrize("model", [KDA(), IFA(tied=True, pca_components=10)], ids=["KDA", "IFA"])
