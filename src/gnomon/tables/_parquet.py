@@ -107,8 +107,9 @@ def readable(path: str, read: Callable[[Any], Any], kind: str = "Parquet") -> An
     """What pyarrow's reader finds; what it cannot read is said in one line."""
     if not has_pyarrow():
         raise TableError(f"{path}: reading {kind} {INSTALL}, or save the table as CSV.")
+    library = importlib.import_module("pyarrow.parquet")
     try:
-        found = read(importlib.import_module("pyarrow.parquet"))
+        found = read(library)
         if hasattr(found, "validate"):
             found.validate(full=True)  # text that is no UTF-8 would show only when a cell is looked at
     except ImportError:

@@ -208,8 +208,10 @@ def content_order(rows: Reduced, index: IntArray) -> tuple[IntArray, IntArray]:
     means = sums / np.maximum(counts, 1.0)[:, None]
     all_mean = T.mean(axis=0)
     alike = np.arange(len(counts), dtype=np.float64)  # classes of the same rows are still two
-    of_class = ranks(counts, np.einsum("ij,ij->i", means, means), means @ all_mean, alike)
     squares = np.einsum("ij,ij->i", T, T) + rows.outside[known]
+    # means of two classes of as many rows are as long where all rows are labeled
+    within = one_hot.T @ squares / np.maximum(counts, 1.0)
+    of_class = ranks(counts, np.einsum("ij,ij->i", means, means), within, means @ all_mean, alike)
     of_row = ranks(squares, np.einsum("ij,ij->i", T, means[classes]), T @ all_mean)
     order = np.lexsort((of_row, of_class[classes]))
     return known[order], of_class[classes[order]]
