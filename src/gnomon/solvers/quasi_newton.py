@@ -16,7 +16,7 @@ FLATTER = 0.9  # where rounding hides the gain, the slope along the step falls t
 FAR = 0.01  # pairs that ask for a step of which no more is trusted are forgotten
 OLDEST = 3  # steps with one metric
 PATIENCE = 50  # steps of several starts side by side
-CRAWL = 30  # steps in which the residual is to be halved: else the metric is far from the curvature
+CRAWL = 110  # steps in which the residual is to be halved: else the metric is far from the curvature
 HOPE = 10.0  # times the gain that is foretold: a start that would still be below the best one is left
 TRIALS = 12  # lengths of one step
 

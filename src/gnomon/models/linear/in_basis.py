@@ -34,7 +34,7 @@ NEAR, FEW_STEPS = 0.1, 20  # residual, and steps, up to which EM makes the start
 # residual; and that of a climb of the expansion, as a share of it
 MANY_PREDICTORS, ROWS_FOR_EACH = 1 << 14, 10
 NEAR_ENOUGH, SHARPER = 0.05, 0.03
-EM_TURN = 50  # steps of EM after quasi-Newton steps that crawl, before these are tried again; then twice as many
+EM_TURN = 100  # steps of EM after quasi-Newton steps that crawl, before these are tried again; then twice as many
 FIRST_EM_STEPS = 2  # of all starts that are climbed from side by side: from far away quasi-Newton steps are poor
 CLOSE = 1e-3  # residual at which the best of them is chosen; in a basis that will grow it is `NEAR`
 FIRST_STEPS = 2  # of a climb in a basis that will grow, whose own optimum is soon left; and side by side before it
