@@ -16,10 +16,9 @@ from ..models.linear.output_intervals import (
 from ..numerics.linear_gaussian import given_x
 from ..rows.by_chunk import by_chunk
 from ..rows.products import rows_with_some
-from ._estimator import check_choice
+from ._posterior import check_uncertainty
 from ._predictions import DeviationPredictor
 
-UNCERTAINTY = ("full", "plug-in")
 BATCH = 1 << 21  # numbers held at once for rows with missing entries
 ENOUGH = 5000  # labeled rows that tell residual variances to a hundredth; of more, so many are asked
 
@@ -52,7 +51,7 @@ class NumberPredictor(DeviationPredictor):
             projection of the labeled rows (5,000 of them where there are more), with n_labeled - n_components - 1
             degrees of freedom. Only with `return_std=True`.
         """
-        check_choice("uncertainty", uncertainty, UNCERTAINTY)
+        check_uncertainty(uncertainty)
         return self._answered(X, return_std, lambda rows: self._found_with_deviations(rows, uncertainty == "full"))
 
     def _found_with_deviations(self, rows, full):

@@ -6,8 +6,7 @@ import numpy as np
 
 from ..models.linear.positions import given_outputs
 from ..rows.by_chunk import by_chunk
-from ._estimator import check_choice
-from ._posterior import LatentPosterior
+from ._posterior import LatentPosterior, check_uncertainty
 
 
 def n_equal(n, weights):
@@ -44,7 +43,7 @@ class PlacedPosterior(LatentPosterior):
             where the rows of the fit, without landmarks, were more than 1,000 and more than 20 for each dimension of x
             or phi(x).
         """
-        check_choice("uncertainty", uncertainty, ("full", "plug-in"))
+        check_uncertainty(uncertainty)
         rows = self._check_rows(X)
         mean, cov = given = self._condition(rows, y)
         if uncertainty == "full":
@@ -75,7 +74,7 @@ class PlacedPosterior(LatentPosterior):
             Covariance about Z, so that regions by chi-squared are drawn around it: by "full" that of `posterior` plus
             the square of the way from Z to its mean. Only with `return_cov=True`.
         """
-        check_choice("uncertainty", uncertainty, ("full", "plug-in"))
+        check_uncertainty(uncertainty)
         if not return_cov or uncertainty == "plug-in":
             return super().transform(X, return_cov)
         rows = self._check_rows(X)

@@ -4,7 +4,12 @@ from typing import Any
 
 from ..describe import Projection
 from ..rows.by_chunk import by_chunk
-from ._estimator import Transformer
+from ._estimator import Transformer, check_choice
+
+
+def check_uncertainty(uncertainty: Any) -> None:
+    """Raise unless it is one of the two that posteriors and deviations of numbers know."""
+    check_choice("uncertainty", uncertainty, ("full", "plug-in"))
 
 
 class LatentPosterior(Transformer):

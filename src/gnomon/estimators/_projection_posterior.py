@@ -3,10 +3,7 @@
 from typing import Any
 
 from ..rows.by_chunk import by_chunk
-from ._estimator import check_choice
-from ._posterior import LatentPosterior
-
-UNCERTAINTY = ("full", "plug-in")
+from ._posterior import LatentPosterior, check_uncertainty
 
 
 class ProjectionPosterior(LatentPosterior):
@@ -35,7 +32,7 @@ class ProjectionPosterior(LatentPosterior):
         cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
             One covariance when it is the same for every row, else one per row; regions are by chi-squared.
         """
-        check_choice("uncertainty", uncertainty, UNCERTAINTY)
+        check_uncertainty(uncertainty)
         rows = self._check_rows(X)
         covs = self._moved(rows) if uncertainty == "full" else None
         if covs is None:
@@ -67,7 +64,7 @@ class ProjectionPosterior(LatentPosterior):
             projection by, for regions by chi-squared about it; a row of the fit has drawn the map towards itself and is
             moved farther. By "plug-in" that of `posterior`.
         """
-        check_choice("uncertainty", uncertainty, UNCERTAINTY)
+        check_uncertainty(uncertainty)
         rows = self._check_rows(X)
         Z = self._projected(rows)
         if not return_cov:
