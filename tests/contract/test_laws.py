@@ -48,6 +48,19 @@ WINE = _scores(WINE / WINE.std(axis=0))
 DIABETES, DISEASE = (table[:150] for table in load_diabetes(return_X_y=True))
 FEW_NUMBERS = np.where(np.random.default_rng(0).random(150) < 0.3, DISEASE, np.nan)
 
+
+def _whole_numbers():
+    """Answers yes or no, and counts, of rows of three kinds: many distances are the same but for rounding."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 120)
+    Z = rng.normal(size=(120, 2)) + 2.0 * np.eye(3)[kind][:, :2]
+    answers = Z @ rng.normal(size=(2, 20)) + rng.normal(size=(120, 20)) > 0
+    counts = rng.poisson(1.0, (300, 30)) * (rng.random((300, 30)) < 0.3)
+    return answers.astype(float), counts.astype(float), kind
+
+
+ANSWERS, COUNTS, KIND = _whole_numbers()
+
 CASES = {
     "IFA": Case(gnomon.IFA(3, tol=1e-8), WINE, _few(WINE_Y)),
     "IFA without labels": Case(gnomon.IFA([2, 2], tol=1e-8), WINE, renamed=False),
@@ -77,6 +90,11 @@ CASES = {
     "SCL": Case(gnomon.SCL(2, n_pivots=4), IRIS, renamed=False),
     "SDRGLM of counts": Case(gnomon.SDRGLM(2, x_family="poisson", tol=1e-9), np.round(IRIS), _few(IRIS_Y), scales=()),
     "MixturePPCA of scores": Case(gnomon.MixturePPCA(3, 3, tol=1e-9, max_iter=5000), WINE),
+    "MixturePPCA of counts": Case(gnomon.MixturePPCA(3, 2, tol=1e-9, max_iter=5000), COUNTS, scales=()),
+    "KDA of answers": Case(gnomon.KDA(), ANSWERS, _few(KIND, 0.3), scales=()),
+    "CPPCA of answers": Case(gnomon.CPPCA(2, tol=1e-9), ANSWERS, _few(KIND, 0.3), scales=()),
+    "DPPCA of answers": Case(gnomon.DPPCA(tol=1e-9), ANSWERS, _few(KIND, 0.3), scales=()),
+    "GuidedProjection of answers": Case(gnomon.GuidedProjection(), ANSWERS, _few(KIND, 0.3), scales=()),
 }
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning")

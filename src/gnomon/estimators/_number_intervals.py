@@ -13,6 +13,7 @@ from ..models.linear.output_intervals import (
     taken_over,
     variances,
 )
+from ..numerics.folds import ranks
 from ..numerics.linear_gaussian import given_x
 from ..rows.by_chunk import by_chunk
 from ..rows.products import rows_with_some
@@ -94,7 +95,7 @@ class NumberPredictor(DeviationPredictor):
         W, intercept, noise = self._readings()
         if not len(W):
             return
-        labeled = _some(Y, rows_with_some(~np.isnan(Y)))
+        labeled = _some(rows, Y, rows_with_some(~np.isnan(Y)))
         weights = np.ones(len(Y)) if weights is None else np.asarray(weights, dtype=np.float64)
         counted = np.ones(len(labeled)) if rows.weights is None else np.asarray(rows.weights, dtype=float)[labeled]
         pull = weights[labeled] / counted * max(n_columns - W.shape[1], 0.0) / weights.sum()
@@ -128,9 +129,11 @@ class NumberPredictor(DeviationPredictor):
         self._known_numbers = tuple(known._replace(inverse=known.inverse * beside.y_scale[:, None, None] ** 2))
 
 
-def _some(Y, labeled):
+def _some(rows, Y, labeled):
     """Labeled rows, or enough of them from the smallest output to the largest, the same whatever their order."""
     if len(labeled) <= ENOUGH:
         return labeled
-    by_size = labeled[np.lexsort(Y[labeled].T[::-1])]
+    lengths = rows.take(labeled).in_units(np.zeros(rows.shape[1]), 1.0).lengths()  # where outputs are the same
+    of_row = ranks(lengths / (float(lengths.max()) or 1.0))
+    by_size = labeled[np.lexsort((of_row, *Y[labeled].T[::-1]))]
     return np.sort(by_size[np.linspace(0, len(labeled) - 1, ENOUGH).round().astype(np.intp)])

@@ -3,10 +3,12 @@
 import numpy as np
 
 from .._types import Array, BoolArray
+from ..numerics.scramble import random_rows
 from ..rows.contract import Rows
 from ..rows.prints import Numbers, prints
 
 N_COLUMNS = 64  # of a dense table, those with the largest loadings
+TINY = 1e-300
 MANY = 20  # rows for each column, beyond which it does not matter what a row has pulled to itself
 
 
@@ -23,11 +25,12 @@ def seen(rows: Rows, loadings: Array, unit: float, known: Numbers) -> BoolArray:
     return np.isin(_prints(rows, loadings, unit), known)
 
 
-def some_of(rows: Rows, loadings: Array, unit: float, most: int) -> Rows:
-    """All rows, or as many as `most`, which follow from what rows hold and not from their order."""
+def some_of(rows: Rows, mean: Array, unit: float, most: int) -> Rows:
+    """All rows, or as many as `most`, which follow from their distances from a mean and not from any order."""
     if rows.shape[0] <= most:
         return rows
-    return rows.take(np.sort(np.argsort(_prints(rows, loadings, unit), kind="stable")[:most]))
+    lengths = rows.in_units(mean, unit).lengths()
+    return rows.take(random_rows(most, lengths / max(float(lengths.mean()), TINY), np.random.default_rng(0)))
 
 
 def _prints(rows: Rows, loadings: Array, unit: float) -> Numbers:

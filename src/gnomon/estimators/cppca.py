@@ -235,8 +235,7 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
         """What labeled rows say of classes beside the model."""
         found = [None] * len(self._form)
         if self.uncertainty == "full" and not self._layout.noisy.all():
-            loadings = np.asarray(self.components_, dtype=np.float64)
-            judged = some_of(rows, loadings, np.sqrt(self.noise_variance_), MOST_JUDGED)
+            judged = some_of(rows, self.mean_, float(np.sqrt(self.noise_variance_)), MOST_JUDGED)
             opinions = linear.opinions_of(self._model(), rows.take(labeled), Y, judged)
             for j, opinion in zip(_usable(self._form), opinions, strict=True):
                 found[j] = as_record(opinion)

@@ -13,6 +13,7 @@ from scipy.linalg import solve_triangular
 
 from .._types import Array, IntArray
 from ..likelihoods.calibration import Calibration, Voice, as_often, averaged, calibrate
+from ..numerics.folds import ranks_of_rows
 from ..numerics.linalg import sign_of_columns, symmetrize
 from ..numerics.normalize import normalized
 from ..rows import read
@@ -95,10 +96,10 @@ def told(fitted: Fitted, Z: Array) -> tuple[Array, Array]:
 def calibrated(T: Array, index: IntArray, n_classes: int, shrinkage: float, dimension: float) -> Calibration:
     """How sure `predict` may be, by fits without some of the labeled rows T (n, r) of classes `index`.
 
-    Which labels are held out together follows from the lengths of rows, not from their order; the only one of a class
+    Which labels are held out together follows from what rows hold, not from their order; the only one of a class
     is not. What cannot be inverted without them raises, as in `fit`.
     """
-    order = np.lexsort(((T**2).sum(axis=1), index))
+    order = np.lexsort((ranks_of_rows(T, index), index))
     place = np.empty(len(T), dtype=np.intp)  # of a row among those of its class
     place[order] = np.concatenate([np.arange(n) for n in np.bincount(index)])
     folds = np.where(np.bincount(index)[index] > 1, place % FOLDS, -1)

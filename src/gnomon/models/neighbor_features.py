@@ -15,6 +15,7 @@ from .._types import Array, IntArray
 from .._warn import warn
 from ..graphs.graph import graph_parts, neighbor_graph, scaled_graph, weighted_rows
 from ..graphs.neighbors import Neighbors, distinct_rows, nearest, unit_rows
+from ..numerics.folds import ranks
 from ..rows.contract import Rows
 from ..rows.kind import is_sparse
 from ..rows.products import in_form
@@ -140,7 +141,7 @@ def _by_content(points: Any) -> IntArray:
     points = points.astype(np.float64) / (float(abs(points).max()) or 1.0)
     squared = points.multiply(points) if is_sparse(points) else points**2
     sums = [np.asarray(table.sum(axis=1)).ravel() for table in (squared, points)]
-    return np.lexsort([np.round(one / (np.abs(one).max() or 1.0), 9) for one in sums])
+    return np.argsort(ranks(*(one / (np.abs(one).max() or 1.0) for one in reversed(sums))), kind="stable")
 
 
 def graph_features(W: Any, n_components: int, damping: float, order: IntArray | None = None) -> GraphFeatures:

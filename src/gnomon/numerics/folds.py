@@ -6,34 +6,44 @@ import numpy as np
 
 from .._types import Array, IntArray
 
-SAME = 1e-9  # of the largest: numbers of rows or columns that differ by less are the same
-TINY = 1e-300
+SAME = 1e-9  # numbers of rows or columns that differ by less, of the largest where that is above one, are the same
 
 
 def ranks(*keys: Array) -> IntArray:
-    """Rank of each entry by the first key; where that is the same but for rounding, by the next, else the same rank."""
+    """Rank of each entry by the first key; where that is the same but for rounding, by the next, else the same rank.
+
+    Keys should be of order one, or larger: of a smaller one all entries may be the same.
+    """
     found = np.zeros(len(keys[0]), dtype=np.intp)
     for key in keys:
         order = np.lexsort((key, found))
-        apart = np.diff(key[order]) > SAME * max(float(np.abs(key).max(initial=0.0)), TINY)
+        apart = np.diff(key[order]) > SAME * max(float(np.abs(key).max(initial=0.0)), 1.0)
         apart |= np.diff(found[order]) > 0
         found[order] = np.concatenate([[0], np.cumsum(apart)])
     return found
 
 
-def deal_folds(T: Any, classes: IntArray, n_folds: int, generator: np.random.Generator) -> IntArray:
-    """Fold of each labeled row (m,), stratified by class; -1 for the only row of a class, which is never held out.
+def ranks_of_rows(T: Any, classes: IntArray, outside: Array | float = 0.0) -> IntArray:
+    """Rank of each labeled row (m, p), dense or sparse, by how far it lies from the mean of all and of its class.
 
-    Rows (m, p), dense or sparse, are put in order by how far they lie from the mean of all and of their class before
-    they are dealt at random.
+    `outside` is added to its squared length.
     """
     m, one_hot = len(classes), np.eye(int(classes.max(initial=0)) + 1)[classes]
     means = np.asarray((T.T @ one_hot).T) / np.maximum(one_hot.sum(axis=0), 1.0)[:, None]
     mean = np.asarray(T.T @ np.full(m, 1.0 / max(m, 1)))
-    squares = np.asarray((T * T if isinstance(T, np.ndarray) else T.multiply(T)).sum(axis=1)).ravel()
+    squares = np.asarray((T * T if isinstance(T, np.ndarray) else T.multiply(T)).sum(axis=1)).ravel() + outside
     of_all, of_class = np.asarray(T @ mean), (np.asarray(T @ means.T) * one_hot).sum(axis=1)
-    rank, drawn, folds = ranks(squares - 2.0 * of_all, of_class - of_all), generator.random(m), np.full(m, -1)
-    for c in range(one_hot.shape[1]):
+    size = float(squares.max(initial=0.0)) or 1.0
+    return ranks((squares - 2.0 * of_all) / size, (of_class - of_all) / size)
+
+
+def deal_folds(T: Any, classes: IntArray, n_folds: int, generator: np.random.Generator) -> IntArray:
+    """Fold of each labeled row (m,), stratified by class; -1 for the only row of a class, which is never held out.
+
+    Rows (m, p), dense or sparse, are put in an order of their own before they are dealt at random.
+    """
+    rank, drawn, folds = ranks_of_rows(T, classes), generator.random(len(classes)), np.full(len(classes), -1)
+    for c in range(int(classes.max(initial=0)) + 1):
         rows = np.flatnonzero(classes == c)
         if len(rows) > 1:
             rows = rows[np.argsort(rank[rows], kind="stable")]

@@ -84,8 +84,10 @@ def held(model, X, y, n_labeled, **options):
     return float((np.abs(mean - y) < Z95 * std)[n_labeled:].mean())
 
 
-def test_label_weights_are_no_labels_and_sample_weights_are(rng):
+@pytest.mark.parametrize("first", [0.5, np.nan])  # of complete rows sums are enough, of others each row is asked
+def test_label_weights_are_no_labels_and_sample_weights_are(rng, first):
     X, y = planted(rng, 200, 10)
+    X[0, 0] = first
     seen = np.where(np.arange(200) < 12, y, np.nan)
     plain, heavy = (SPPCA(3, label_weight=w).fit(X, seen).predict(X, return_std=True)[1] for w in (1.0, 3.0))
     assert 0.85 < heavy.mean() / plain.mean() < 1.2  # as many labels would make it 0.7
@@ -162,15 +164,17 @@ def test_they_hold_what_they_say_of_spectra(k):
     assert 0.93 < np.mean(rates) < 0.98
 
 
-def test_of_many_labels_enough_are_asked_the_same_in_any_order(rng, monkeypatch):
+@pytest.mark.parametrize("digits", [9, 0])
+def test_of_many_labels_enough_are_asked_the_same_in_any_order(rng, monkeypatch, digits):
     Z = rng.normal(size=(400, 2))
     X = Z @ rng.normal(size=(2, 6)) + 0.3 * rng.normal(size=(400, 6))
     Y = Z @ rng.normal(size=(2, 2)) + rng.normal(size=(400, 2))
+    Y = np.round(Y, digits)
     Y[rng.random((400, 2)) < 0.2] = np.nan
     X[0, 0] = np.nan  # so that rows are asked one by one
-    whole = SPPCA(2).fit(X, Y).predict(X, return_std=True)[1]
+    whole = SPPCA(2, target="real").fit(X, Y).predict(X, return_std=True)[1]
     monkeypatch.setattr(_number_intervals, "ENOUGH", 150)
     order = rng.permutation(400)
-    some, other = SPPCA(2).fit(X, Y), SPPCA(2).fit(X[order], Y[order])
+    some, other = SPPCA(2, target="real").fit(X, Y), SPPCA(2, target="real").fit(X[order], Y[order])
     assert_allclose(other.predict(X, return_std=True)[1], some.predict(X, return_std=True)[1], rtol=1e-6)
     assert_allclose(some.predict(X, return_std=True)[1], whole, rtol=0.15)

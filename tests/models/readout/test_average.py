@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.models import readout
 from gnomon.models.readout import Kernel, Seen
@@ -61,6 +61,14 @@ def test_the_order_of_rows_does_not_matter(n):
         for rows in (labeled, turned)
     ]  # fmt: skip
     assert_allclose(found[0], found[1], rtol=1e-6)
+
+
+def test_rows_of_the_same_target_are_in_an_order_of_their_own():
+    seen, y = planted(60)
+    y, turned = np.round(y), np.random.default_rng(1).permutation(60)
+    order = module._order(seen[0], y)
+    assert (np.diff(y[order]) >= 0).all()
+    assert_array_equal(turned[module._order(seen[0].take(turned), y[turned])], order)
 
 
 def test_units_of_y_do_not_matter():

@@ -211,8 +211,9 @@ def content_order(rows: Reduced, index: IntArray) -> tuple[IntArray, IntArray]:
     squares = np.einsum("ij,ij->i", T, T) + rows.outside[known]
     # means of two classes of as many rows are as long where all rows are labeled
     within = one_hot.T @ squares / np.maximum(counts, 1.0)
-    of_class = ranks(counts, np.einsum("ij,ij->i", means, means), within, means @ all_mean, alike)
-    of_row = ranks(squares, np.einsum("ij,ij->i", T, means[classes]), T @ all_mean)
+    size = float(squares.max()) or 1.0
+    of_class = ranks(counts, (means**2).sum(axis=1) / size, within / size, means @ all_mean / size, alike)
+    of_row = ranks(squares / size, (T * means[classes]).sum(axis=1) / size, T @ all_mean / size)
     order = np.lexsort((of_row, of_class[classes]))
     return known[order], of_class[classes[order]]
 
@@ -266,6 +267,8 @@ def some_rows(rows: Reduced | Away, index: IntArray, most: int) -> IntArray:
     labeled, others = np.flatnonzero(index >= 0), np.flatnonzero(index < 0)
     if len(others) <= most:
         return np.arange(len(index))
-    order = np.argsort(ranks(*rows.lengths_and_products(at_hand(rows, labeled).T.mean(axis=0), others)), kind="stable")
+    lengths, products = rows.lengths_and_products(at_hand(rows, labeled).T.mean(axis=0), others)
+    size = float(lengths.max()) or 1.0
+    order = np.argsort(ranks(lengths / size, products / size), kind="stable")
     picked = np.random.default_rng(0).choice(len(others), most, replace=False)
     return np.sort(np.concatenate([labeled, others[order[picked]]]))

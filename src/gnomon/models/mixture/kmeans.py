@@ -1,27 +1,31 @@
 """Starting centers for mixtures: a deterministic partition, k-means++ or random rows, refined by k-means."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..._types import Array, IntArray
-from ...numerics.scramble import random_row
+from ...numerics.scramble import random_row, random_signs
 from ...rows.contract import Kept, Step, View
 from ...rows.standard import ScaledRows
 
 LLOYD_STEPS = 10
 POWER_STEPS = 5
+EVEN = 1e-9  # of squared lengths: centers whose distances differ by less are as near, as those of counts often are
 
 
 @dataclass(frozen=True)
 class _Assign:
-    """Nearest center of every row, and the sums of the clusters."""
+    """Nearest center of every row, the first of those that are as near, and the sums of the clusters."""
 
     own: Array  # (s,) squared lengths of the centers
 
     def __call__(self, view: View) -> Step:
-        distances = view.aligned["length"][:, None] - 2.0 * view.T + self.own
-        labels, nearest = distances.argmin(axis=1), distances.min(axis=1)
+        lengths = view.aligned["length"]
+        distances = lengths[:, None] - 2.0 * view.T + self.own
+        nearest = distances.min(axis=1)
+        labels = (distances <= (nearest + EVEN * (lengths + self.own.max()))[:, None]).argmax(axis=1)
         member = (labels[:, None] == np.arange(len(self.own))) * view.weights[:, None]
         return Step(member, member.sum(axis=0), Kept.of(view, labels, nearest))
 
@@ -47,6 +51,17 @@ class Partition:
         self.weights = np.ones(len(rows)) if source.weights is None else source.weights[rows]
         self.lengths = source.rows.gather("length")[rows]
 
+    @cached_property
+    def _places(self) -> Array:
+        """Numbers of rows by which they are drawn: mean squares, and for rows as long their side of a direction.
+
+        That is the mean of rows times numbers that follow from their lengths, so that the axes do not matter.
+        """
+        squares = self.lengths / self.source.shape[1]
+        signs = random_signs(squares, np.random.default_rng(0))[:, None]
+        direction = self.source.back(signs, self._some) / max(float(self.weights.sum()), 1e-300)
+        return np.asarray(squares + self.source.times(direction, self._some)[:, 0])
+
     def centers(self, s: int, init: str, generator: np.random.Generator | None) -> Array:
         """Centers (s, p): k-means from k-means++, or random rows.
 
@@ -65,7 +80,7 @@ class Partition:
         """Different rows, by their weights; `apart` (k-means++) times their squared distances from those before."""
         chance, centers = self.weights.copy(), np.zeros((0, self.source.shape[1]))
         for _ in range(s):
-            i = random_row(chance, self.lengths / self.source.shape[1], generator)
+            i = random_row(chance, self._places, generator)
             centers = np.vstack([centers, self._row(i)])
             if not apart:
                 chance[i] = 0.0

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.stats import t as student_t
 
 from ..._types import Array, IntArray
+from ...numerics.folds import ranks
 from ...numerics.normalize import normalized
 from .evidence import Factor, Readout, mixed, predicted, predicted_mean, read_out
 from .kernels import Kernel, Seen
@@ -88,8 +89,9 @@ def _blocks(seen: list[Seen]) -> Iterator[list[Seen]]:
 
 
 def _order(seen: Seen, y: Array) -> IntArray:
-    """By target, so that rows taken evenly are of all sizes, whatever order they came in."""
-    return np.lexsort((seen.T[:, 0], y))
+    """By target, then by length, so that rows taken evenly are of all sizes, whatever order they came in."""
+    squares = (seen.T**2).sum(axis=1)
+    return np.lexsort((ranks(squares / (float(squares.max(initial=0.0)) or 1.0)), y))
 
 
 def _evenly(n: int, m: int) -> IntArray:
