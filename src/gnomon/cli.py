@@ -440,8 +440,8 @@ def doctor():
 @click.argument("name", required=False)
 @click.option("--keep", type=click.Path(), metavar="FILE", help="Go on from FILE, which gets each finding as it comes.")
 @click.option("--draws", type=click.IntRange(1), metavar="N", help="Draws of each cell, instead of the paper's.")
-@click.option("--only", multiple=True, metavar="NAME", help="A task, a method or K=5 of the table; may be repeated.")
-@click.option("--quick", is_flag=True, help="Two draws of what is soon done.")
+@click.option("--only", multiple=True, metavar="NAME", help="A task, data set, method or K=5 of the table, repeatable.")
+@click.option("--quick", is_flag=True, help="A few draws of what is soon done.")
 @click.option("--jobs", type=int, metavar="N", help="Processes; -1 for one a core.")
 @click.option(
     "--page",

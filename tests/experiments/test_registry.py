@@ -95,6 +95,27 @@ def test_an_interrupted_experiment_goes_on_where_it_was(monkeypatch, tmp_path, c
         _registry.run("counted", file)
 
 
+def test_an_experiment_that_is_no_table_is_made_smaller_by_the_same_options(monkeypatch, capsys):
+    class Asked:
+        QUICK = {"sets": ("a",), "n_draws": 1}  # noqa: RUF012
+
+        def reproduce(self, sets=("a", "b"), *, n_draws=5):
+            yield {"sets": sets, "n_draws": n_draws}
+
+        def format_table(self, found):
+            return str(found)
+
+    monkeypatch.setattr(_registry, "import_module", lambda name: Asked())
+    for options, sets, n_draws in (
+        ({}, ("a", "b"), 5),
+        ({"quick": True}, ("a",), 1),
+        ({"quick": True, "draws": 2}, ("a",), 2),
+        ({"only": ("b",), "draws": 3}, ("b",), 3),
+    ):
+        _registry.run("asked", **options)
+        assert str([{"sets": sets, "n_draws": n_draws}]) in capsys.readouterr().out
+
+
 def test_an_experiment_without_parts_keeps_no_file(tmp_path):
     said = refusal("reproduce", "ssifa-figures", "--keep", str(tmp_path / "found.jsonl"))
     assert "ssifa-figures has no parts to keep" in said
@@ -106,6 +127,7 @@ def test_every_experiment_has_what_is_called():
         if not hasattr(module, "TABLE"):
             assert inspect.isgeneratorfunction(module.reproduce)
             assert callable(module.format_table)
+            assert set(module.QUICK) <= set(inspect.signature(module.reproduce).parameters), name
 
 
 def test_unknown_names_and_missing_data_are_one_line(monkeypatch):

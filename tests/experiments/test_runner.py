@@ -102,8 +102,9 @@ def test_cells_are_chosen_by_task_method_and_size():
 
 
 def test_bad_requests_are_one_line(tmp_path):
-    said = refusal("reproduce", "breadth", "--draws", "2", "--quick")
-    assert "breadth is no table of a paper: it takes no --draws and no --quick" in said
+    said = refusal("reproduce", "breadth", "--jobs", "2", "--page", str(tmp_path / "page.md"))
+    assert "breadth is no table of a paper: it takes no --jobs and no --page" in said
+    assert "there is no 'mars' in the table; known: beef, coffee" in refusal("reproduce", "breadth", "--only", "mars")
     assert "there is no 'mars' in the table" in refusal("reproduce", "ssifa-table2", "--only", "mars")
 
 

@@ -51,9 +51,7 @@ def run(name, file=None, **options):
     if hasattr(module, "TABLE"):
         run_table(name, module.TABLE, file, **options)
         return
-    given = [f"--{option}" for option, value in options.items() if value not in (None, False, ())]
-    if given:
-        raise NoFindings(f"{name} is no table of a paper: it takes no {' and no '.join(given)}.")
+    asked = _asked(name, module, **options)
     found = [] if file is None else kept_findings(name, module, file)
 
     def tell(partial=True):
@@ -66,7 +64,7 @@ def run(name, file=None, **options):
 
     try:
         with told_if_stopped(tell):
-            for one in module.reproduce(**({} if file is None else {"done": tuple(found)})):
+            for one in module.reproduce(**asked, **({} if file is None else {"done": tuple(found)})):
                 found.append(one)
                 print(*(value for value in one.values() if isinstance(value, str | int)), file=sys.stderr, flush=True)
                 if file is not None:
@@ -76,6 +74,25 @@ def run(name, file=None, **options):
             tell()
         raise
     tell(partial=False)
+
+
+def _asked(name, module, *, draws=None, only=(), quick=False, jobs=None, page=None):
+    """What `reproduce` of an experiment that is no table of cells is called with."""
+    takes = inspect.signature(module.reproduce).parameters
+    given = {
+        "--draws": ("n_draws", draws),
+        "--only": ("sets", tuple(only) or None),
+        "--jobs": ("n_jobs", jobs),
+        "--page": ("page", page),
+    }
+    given = {option: pair for option, pair in given.items() if pair[1] is not None}
+    refused = [option for option, (field, _) in given.items() if field not in takes]
+    if refused:
+        raise NoFindings(f"{name} is no table of a paper: it takes no {' and no '.join(refused)}.")
+    for one in only:
+        if one not in takes["sets"].default:
+            raise NoFindings(f"there is no {one!r} in the table; known: {', '.join(takes['sets'].default)}.")
+    return (module.QUICK if quick else {}) | dict(given.values())
 
 
 def run_table(name, table, file=None, *, draws=None, only=(), quick=False, jobs=None, page=None):

@@ -42,6 +42,7 @@ SETS = (
     "r8", "segment", "strawberry", "tox171", "warpar10p", "waveform",
 )  # fmt: skip
 STRENGTHS = tuple(10.0 ** np.arange(-3, 5))  # of logistic regression
+QUICK = {"sets": ("coffee", "khan"), "n_labels": (3,), "dims": (2,), "n_draws": 1}
 TIE = 1e-3  # mean errors that are nearer are won by none
 
 

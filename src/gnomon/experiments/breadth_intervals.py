@@ -20,6 +20,7 @@ FIRST_SEED = 300
 MOST_ROWS, DIMS, N_SPLITS = 1500, 5, 5
 LABELS = (2, 3, 5, 10, "unequal", "unequal, balanced labels")
 MODELS = (GuidedProjection, SPPCA)
+QUICK = {"sets": ("khan", "digits"), "labels": (5,), "n_draws": 1}
 SCORES = {"score": ("low", "high"), "prediction": ("prediction_low", "prediction_high")}
 
 

@@ -23,6 +23,7 @@ from gnomon.experiments._record import record
 
 SETS = ("emotions", "yeast", "planted")
 FILES = {"emotions": "breadth/emotions.npz", "yeast": "yeast.npz"}
+QUICK = {"sets": ("emotions",), "n_positive": (5,), "n_draws": 1}
 DIMS, FIRST_SEED = 5, 100
 METHODS = ("GuidedProjection", "DPPCA", "logistic")
 IN_FIVE = tuple(f"{name}, five dimensions" for name in ("GuidedProjection", "DPPCA", "SPPCA"))

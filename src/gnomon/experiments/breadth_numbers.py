@@ -30,6 +30,7 @@ SETS = {
     "corn m5": ("corn_nir", "X_m5", (25, 50)),
     "corn mp6": ("corn_nir", "X_mp6", (25, 50)),
 }  # file, its rows, and numbers of labels
+QUICK = {"sets": ("gasoline",), "n_draws": 1}
 PEERS = ("PLS", "ridge", "PCR")
 IN_TWO = tuple(f"{name} in two dimensions" for name in ("GuidedProjection", "PLS", "SPPCA", "PCA"))
 METHODS = ("GuidedProjection", *PEERS, *IN_TWO)

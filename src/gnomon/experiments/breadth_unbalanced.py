@@ -25,6 +25,7 @@ SETS = ("digits", *breadth.SETS)
 MINORITY, N_LABELED, FEWEST = 0.15, 40, 12
 METHODS = ("GuidedProjection", "DPPCA", "KDA", "IFA", "logistic")
 OURS = (GuidedProjection, DPPCA, KDA, lambda: IFA(tied=True, pca_components=5))
+QUICK = {"sets": ("segment", "waveform"), "n_draws": 1}
 SCORES = ("balanced error", "error", "log-loss", "ECE")
 
 

@@ -36,6 +36,7 @@ OURS = {
     "KDA": lambda _: KDA(),
     "GuidedProjection": lambda _: GuidedProjection(K),
 }
+QUICK = {"sets": ("coffee",), "n_labels": (3,), "n_draws": 1}
 LOGISTIC = "LogisticRegressionCV"
 
 

@@ -16,6 +16,7 @@ from gnomon.experiments._runner import run_cells
 from gnomon.plotting._style import pyplot
 
 FOLDER = "gnomon-figures"
+QUICK = {"quick": True}
 ALONE = ("LR", "PPCA alone 100", "SPPCA alone 100", "CPPCA alone 100")
 BESIDE = ("LR", "SCL", "SCL-MI", "CPPCA")
 PAIRS = [f"{a} -> {b}" for b in amazon.NAMES for a in amazon.NAMES if a != b]  # those of one target together
@@ -27,12 +28,12 @@ FIGURES = {
 }
 
 
-def wanted():
-    """The cells of the figures."""
+def wanted(*, quick=False):
+    """The cells of the figures; `quick` has those of logistic regression and one draw of each alone."""
     in_domain = {f"{name} in domain" for name in amazon.NAMES}
     return [
         cell
-        for cell in amazon.cells()
+        for cell in amazon.cells(quick=quick)
         if cell.method in {*ALONE, *BESIDE} and (cell.method == "LR" or cell.task not in in_domain)
     ]
 
@@ -65,10 +66,10 @@ def draw_figure(name, accuracy):
     return figure
 
 
-def reproduce(folder=FOLDER, *, n_jobs=1):
+def reproduce(folder=FOLDER, *, n_jobs=1, quick=False):
     """Write the pictures to a folder, and yield figure, file and mean accuracy of each method over its pairs."""
     Path(folder).mkdir(parents=True, exist_ok=True)
-    accuracy = means(run_cells("amazon", wanted(), Path(folder) / "amazon.jsonl", n_jobs))
+    accuracy = means(run_cells("amazon", wanted(quick=quick), Path(folder) / "amazon.jsonl", n_jobs))
     for name, (pairs, methods) in FIGURES.items():
         file = Path(folder) / f"cppca-{name}.png"
         save_figure(draw_figure(name, accuracy), file)

@@ -18,6 +18,7 @@ from gnomon.selection import compare
 SETS = {"wine": (load_wine, 2), "breast_cancer": (load_breast_cancer, 2), "digits": (load_digits, 9)}
 OWN = "own predictions"
 N_LABELS = 5
+QUICK = {"n_draws": 2}
 
 
 def reproduce(sets=tuple(SETS), *, n_draws=20):

@@ -35,6 +35,7 @@ N_LABELS = 3
 MOST_DIMS = 10
 GENES = ("golub", "khan", "lymphoma", "tox171")
 CELLS = ("pbmc68k",)
+QUICK = {"sets": ("khan",), "n_draws": 1}
 MOST_EPOCHS, RATE = 1000, 0.01
 OTHERS = ("PCA", "ridge LDA", "PLS", "UMAP")
 METHODS = ("GuidedProjection", "DPPCA", *OTHERS, "MOFA-FLEX", "scANVI", "logistic")

@@ -24,6 +24,7 @@ from gnomon.plotting._style import class_style, pyplot
 
 FOLDER = "gnomon-figures"
 PAPER_DRAWS = 20
+QUICK = {"n_draws": 2}
 N_TEST = 120
 RBF = {"kernel": "rbf", "gamma": 0.5}  # width 1
 

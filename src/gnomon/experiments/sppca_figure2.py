@@ -16,6 +16,7 @@ from gnomon.experiments._record import save_figure
 from gnomon.plotting._style import class_style, pyplot
 
 FOLDER = "gnomon-figures"
+QUICK: dict = {}  # it is
 N_PER_CLASS, N_LABELED = 100, 5
 TILT = np.deg2rad(30.0)
 NOISE = 0.01

@@ -22,6 +22,7 @@ from gnomon.plotting._style import class_style, pyplot
 from gnomon.selection.baselines import pca_map
 
 FOLDER = "gnomon-figures"
+QUICK = {"figures": ("figure2", "figure3", "figure4", "figure5"), "shares": (0, 50), "n_draws": 2, "n_gem": 1}
 CLASS_NAMES = {
     "crabs": ["blue female", "blue male", "orange female", "orange male"],
     "iris": ["setosa", "versicolor", "virginica"],
@@ -105,14 +106,14 @@ FIGURES = {
 }
 
 
-def reproduce(folder=FOLDER, *, figures=tuple(FIGURES), **quicker):
-    """Write the pictures to a folder, which is made, and yield figure and file of each.
-
-    `quicker` are `shares`, `n_draws` or `n_gem` in place of those of the paper, for the figures that have them.
-    """
+def reproduce(
+    folder=FOLDER, *, figures=tuple(FIGURES), shares=table.SHARES, n_draws=table.N_DRAWS, n_gem=table.GEM_STARTS
+):
+    """Write the pictures to a folder, which is made, and yield figure and file of each."""
+    given = {"shares": shares, "n_draws": n_draws, "n_gem": n_gem}
     for name in figures:
         draw, data, options = FIGURES[name]
-        more = {key: value for key, value in quicker.items() if key in (draw.__kwdefaults__ or {})}
+        more = {key: value for key, value in given.items() if key in (draw.__kwdefaults__ or {})}
         file = Path(folder) / f"ssifa-{name}-{data}.png"
         save_figure(draw(data, **options, **more), file)
         yield {"figure": name, "file": str(file)}

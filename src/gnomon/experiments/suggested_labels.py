@@ -18,6 +18,7 @@ from gnomon.experiments.breadth import FIRST_SEED, SETS, TIE, load
 from gnomon.selection import suggest_labels
 
 ROWS, FEWEST = 800, 5
+QUICK = {"sets": ("coffee", "khan"), "n_labels": (2,), "n_draws": 1}
 METHODS = ("before", "suggested", "random", "margin")
 
 
