@@ -81,6 +81,13 @@ def test_the_page_says_what_differs_and_why():
     assert "not explained" in page("", silent, rows_of(records(), silent), "", {})
 
 
+@pytest.mark.parametrize(("printed", "said"), [(0.5, "| because of a |"), (0.25, "|  |")])
+def test_a_number_without_a_deviation_is_explained_where_it_differs(printed, said):
+    table = TABLE._replace(printed=lambda *_: Printed(printed, None, 1), remarks=lambda task, *_: f"because of {task}")
+    record = {"task": "a", "method": "x", "k": None, "seed": 0, "scores": {"error": 0.25}, "seconds": 1.0}
+    assert page("", table, rows_of([record], table), "", {}).splitlines()[-1].endswith(said)
+
+
 def test_draws_come_one_after_the_other():
     cells = draws_of([("a", "x", None), ("b", "x", 5)], lambda task, *_: {"a": 3, "b": 1}[task])
     assert cells == [Cell("a", "x", None, 0), Cell("b", "x", 5, 0), Cell("a", "x", None, 1), Cell("a", "x", None, 2)]

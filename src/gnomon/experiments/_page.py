@@ -35,7 +35,7 @@ def _duration(seconds):
 
 
 def _line(row, table):
-    apart = row.z is not None and abs(row.z) > APART
+    apart = row.printed is not None and row.mean != row.printed.mean if row.z is None else abs(row.z) > APART
     remark = table.remarks(row.task, row.method, row.k) if apart or row.printed is None else ""
     if row.n_failed:
         remark = f"{row.n_failed} draws failed. {remark}".rstrip()
