@@ -7,14 +7,9 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from scipy import sparse
-from scipy.io import savemat
-from sklearn.datasets import dump_svmlight_file
 
 from gnomon import datasets
 from gnomon.datasets import _download
-from gnomon.datasets._convert import CONVERTERS
-from gnomon.datasets._local import read_csr
 from gnomon.datasets._sources import FILES
 
 CRABS = """"rownames","sp","sex","index","FL","RW","CL","CW","BD"
@@ -120,64 +115,3 @@ def test_the_digest_is_of_names_types_shapes_and_values():
                {**SMALL, "X": SMALL["X"].T}, {**SMALL, "X": SMALL["X"] + 1e-12})  # fmt: skip
     assert len({known, *map(_download.digest_of, changed)}) == 5
     assert _download.digest_of(dict(reversed(SMALL.items()))) == known
-
-
-def of_faces(held, file):
-    savemat(file(), {"fea": held["X"].astype(float), "gnd": held["y"][:, None] + 1.0})
-
-
-def of_stories(held, file):
-    about = np.column_stack([held["y"] + 1.0, held["date"]])
-    savemat(file(), {"fea": sparse.hstack([read_csr(held), sparse.csr_matrix(about)], format="csc")})
-
-
-def of_crabs(held, file):
-    lines = [
-        f"{i},{'BO'[y // 2]},{'FM'[y % 2]},1,{','.join(map(str, x))}" for i, (x, y) in enumerate(zip(*held.values()))
-    ]
-    file().write_text("\n".join([CRABS.splitlines()[0].replace('"', ""), *lines]))
-
-
-def of_corn(held, file):
-    waves = ",".join(map(str, held["wavelength"]))
-    tables = [(waves, held[f"X_{name}"]) for name in ("m5", "mp5", "mp6")]
-    for head, table in [*tables, (",".join(held["target_names"]), held["Y"])]:
-        file().write_text("\n".join([head, *(",".join(map(repr, row)) for row in table.tolist())]))
-
-
-def arff(held, file, names):
-    rows = np.hstack([held["X"].astype(float), held["Y"]]).tolist()
-    lines = ["% a remark", "@RELATION 'r'", "", *(f"@ATTRIBUTE {name} numeric" for name in names), "", "@DATA"]
-    file().write_text("\n".join([*lines, *(",".join(map(repr, row)) for row in rows)]))
-
-
-def of_yeast(held, file):
-    arff(held, file, range(117))
-
-
-def of_water(held, file):
-    arff(held, file, [*held["feature_names"], *held["target_names"]])
-
-
-def of_reviews(held, file):
-    X = read_csr(held)
-    for domain in range(4):
-        for labeled in (True, False):
-            rows = np.flatnonzero((held["domain"] == domain) & (held["labelled"] == labeled))
-            dump_svmlight_file(X[rows], 2.0 * held["y"][rows] - 1.0, str(file()), zero_based=True)
-
-
-@pytest.mark.realdata
-@pytest.mark.parametrize("name", [name for name, source in FILES.items() if source.files])
-def test_files_of_the_source_become_the_known_arrays(name, data_dir, tmp_path):
-    with np.load(data_dir / f"{name}.npz") as arrays:
-        held = {key: arrays[key] for key in arrays.files}
-    files = []
-
-    def file():
-        files.append(tmp_path / f"{len(files)}.mat")
-        return files[-1]
-
-    globals()[f"of_{FILES[name].converter}"](held, file)
-    assert len(files) == len(FILES[name].files)
-    _download.check(name, CONVERTERS[FILES[name].converter](files), FILES[name], "")

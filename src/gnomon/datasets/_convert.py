@@ -1,17 +1,17 @@
 """From the files of the public sources to the arrays that are kept of each data set, as they are stored."""
 
+import importlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.io import loadmat
-from sklearn.datasets import load_svmlight_file
 
-Arrays = dict[str, Any]
-DOMAINS = ("books", "dvd", "electronics", "kitchen")
+from gnomon.datasets._texts import Arrays, messages, reviews, stories, subsets
+
+TUMORS = {"OV": 0, "BR": 2, "CO": 3, "GA": 4, "KI": 5, "LI": 6, "PR": 7, "LU_A": 9, "LU_S": 10}
 
 
 def faces(files: Sequence[Path]) -> Arrays:
@@ -20,12 +20,49 @@ def faces(files: Sequence[Path]) -> Arrays:
     return {"X": held["fea"].astype(np.uint8), "y": (held["gnd"].ravel() - 1).astype(np.int16)}
 
 
-def stories(files: Sequence[Path]) -> Arrays:
-    """A MATLAB file of counts (`fea`), the last two columns of which are the category from 1 and the date."""
-    table = sparse.csr_matrix(loadmat(files[0])["fea"])
-    about = table[:, -2:].toarray()
-    y, date = (about[:, 0] - 1).astype(np.uint8), about[:, 1].astype(np.uint16)
-    return {**_counts(table[:, :-2].tocsr()), "y": y, "date": date}
+def lights(files: Sequence[Path]) -> Arrays:
+    """A folder of each person (yaleB01, ...), of which the first five count, with an image of each light."""
+    found = [sorted((files[0] / f"yaleB0{i}").glob(f"yaleB0{i}_P00A*.pgm")) for i in range(1, 6)]
+    return _images(found, "C")
+
+
+def poses(files: Sequence[Path]) -> Arrays:
+    """A folder of each of 68 people by number, with images by number; pixels go column by column."""
+    found = [sorted((files[0] / str(i)).glob("*.jpg"), key=lambda path: int(path.stem)) for i in range(1, 69)]
+    return _images(found, "F")
+
+
+def digits(files: Sequence[Path]) -> Arrays:
+    """An HDF5 file with groups `train` and `test` of `data` and `target`."""
+    with importlib.import_module("h5py").File(files[0], "r") as held:
+        X, y = (np.concatenate([held[part][name][()] for part in ("train", "test")]) for name in ("data", "target"))
+    return {"X": X.astype(np.float32), "y": y.astype(np.int16)}
+
+
+def genes(files: Sequence[Path]) -> Arrays:
+    """Tables of one gene a line below a line of classes, which are numbered by the alphabet."""
+    names, X = _genes(files)
+    return {"X": X, "y": np.unique(names, return_inverse=True)[1].astype(np.int16)}
+
+
+def tumors(files: Sequence[Path]) -> Arrays:
+    """Such tables of nine kinds of tumor, and a table of one sample a line, its class last, for classes 1 and 8."""
+    names, X = _genes(files[:-1])
+    more = np.loadtxt(files[-1], delimiter=",")
+    more = more[np.isin(more[:, -1], (1, 8))]
+    y = np.concatenate([[TUMORS[name] for name in names], more[:, -1]])
+    return {"X": np.vstack([X, more[:, :-1]]).astype(np.int32), "y": y.astype(np.int16)}
+
+
+def nine_tumors(files: Sequence[Path]) -> Arrays:
+    """A MATLAB file of 60 samples, rows or columns, whose class stands before or after their 5,726 genes."""
+    parts = [np.atleast_2d(part) for name, part in loadmat(files[0]).items() if not name.startswith("__")]
+    table = np.hstack([part if len(part) == 60 else part.T for part in parts])
+    first, last = (len(np.unique(column)) == 9 for column in (table[:, 0], table[:, -1]))
+    if table.shape != (60, 5727) or first == last:
+        raise ValueError(f"a table of shape {table.shape}, wanted 60 x 5726 and a column of 9 classes")
+    X, y = (table[:, 1:], table[:, 0]) if first else (table[:, :-1], table[:, -1])
+    return {"X": X.astype(np.int16), "y": (y.astype(np.int16) - int(y.min())).astype(np.int16)}
 
 
 def crabs(files: Sequence[Path]) -> Arrays:
@@ -63,30 +100,24 @@ def water(files: Sequence[Path]) -> Arrays:
     return {"X": X, "Y": Y, "feature_names": np.array(names[:-14]), "target_names": np.array(names[-14:])}
 
 
-def reviews(files: Sequence[Path]) -> Arrays:
-    """Two svmlight files of each domain, labeled reviews and others, classes -1 and 1."""
-    parts = [load_svmlight_file(str(file), n_features=5000, zero_based=True) for file in files]
-    sizes = [len(y) for _, y in parts]
-    domain = np.repeat(np.arange(len(DOMAINS)).repeat(2), sizes).astype(np.uint8)
-    return {
-        **_counts(sparse.vstack([X for X, _ in parts], format="csr")),
-        "y": (np.concatenate([y for _, y in parts]) > 0).astype(np.uint8),
-        "domain": domain,
-        "labelled": np.repeat(np.arange(len(parts)) % 2 == 0, sizes),
-        "domain_names": np.array(DOMAINS),
-    }
+def _images(people: Iterable[Sequence[Path]], order: str) -> Arrays:
+    """Gray images of each person, flattened by rows ("C") or by columns ("F")."""
+    image, found = importlib.import_module("PIL.Image"), []
+    for i, paths in enumerate(people):
+        for path in paths:
+            with image.open(path) as picture:
+                found.append((np.asarray(picture, dtype=np.uint8).ravel(order), i))
+    return {"X": np.array([pixels for pixels, _ in found]), "y": np.array([i for _, i in found], dtype=np.int16)}
 
 
-def _counts(table: Any) -> Arrays:
-    """Small counts in their smallest types."""
-    table.sum_duplicates()
-    table.eliminate_zeros()
-    return {
-        "data": table.data.astype(np.uint8),
-        "indices": table.indices.astype(np.uint16),
-        "indptr": table.indptr.astype(np.uint32),
-        "shape": np.array(table.shape, dtype=np.int32),
-    }
+def _genes(files: Sequence[Path]) -> tuple[list[str], Any]:
+    """Classes and values of the samples of tables with one gene a line."""
+    names: list[str] = []
+    for file in files:
+        with file.open(encoding="utf-8") as lines:
+            names += [{"dCNS": "CNS"}.get(name, name) for name in lines.readline().strip().split(",")]
+    tables = [np.loadtxt(file, delimiter=",", skiprows=1).T for file in files]
+    return names, np.ascontiguousarray(np.vstack(tables))
 
 
 def _numbers(file: Path) -> tuple[list[str], Any]:
@@ -106,11 +137,7 @@ def _arff(file: Path) -> tuple[list[str], Any]:
 
 
 CONVERTERS: dict[str, Callable[[Sequence[Path]], Arrays]] = {
-    "faces": faces,
-    "stories": stories,
-    "crabs": crabs,
-    "corn": corn,
-    "yeast": yeast,
-    "water": water,
-    "reviews": reviews,
+    convert.__name__: convert
+    for convert in (faces, lights, poses, digits, genes, tumors, nine_tumors)
+    + (crabs, corn, yeast, water, stories, reviews, messages, subsets)
 }

@@ -1,4 +1,8 @@
-"""Getting a data set from its public source: download, conversion, and a check that its content is the known one."""
+"""Getting a data set from its public source: download, conversion, and a check that its content is the known one.
+
+Files of a source are addressed below `BASE`, archives of a commit below `ARCHIVES`. Both lie in a temporary folder until
+the set is made, so the cache holds only whole sets.
+"""
 
 import hashlib
 import importlib
@@ -15,12 +19,13 @@ from gnomon.datasets._convert import CONVERTERS
 from gnomon.datasets._sources import SourceFile
 
 BASE = "https://raw.githubusercontent.com/"
+ARCHIVES = "https://codeload.github.com/"
 
 
 def cache_folder() -> Path:
     """Where downloaded sets are kept: GNOMON_CACHE, or the folder of the user's system for such."""
     named = os.environ.get("GNOMON_CACHE")
-    return Path(named) if named else Path(_pooch("the data set").os_cache("gnomon"))
+    return Path(named) if named else Path(_needed("pooch", "the data set").os_cache("gnomon"))
 
 
 def digest_of(arrays: dict[str, Any]) -> str:
@@ -38,6 +43,8 @@ def downloaded(name: str, source: SourceFile, way_out: str) -> Path:
     path = cache_folder() / f"{name}.npz"
     if path.is_file():
         return path
+    for package in source.needs:
+        _needed(package, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         files = [_download(name, file, Path(folder) / str(i), way_out) for i, file in enumerate(source.files)]
@@ -59,22 +66,28 @@ def check(name: str, arrays: dict[str, Any], source: SourceFile, way_out: str) -
 
 
 def _download(name: str, file: str, path: Path, way_out: str) -> Path:
-    pooch, address = _pooch(name), BASE + quote(file)
+    """A file of the source, or a folder, which is unpacked from the archive of its commit."""
+    pooch, address, unpack = _needed("pooch", name), BASE + quote(file), None
+    if file.endswith("/"):
+        owner, repository, commit, folder = file.rstrip("/").split("/", 3)
+        address = f"{ARCHIVES}{owner}/{repository}/tar.gz/{commit}"
+        unpack = pooch.Untar(members=[f"{repository}-{commit}/{folder}"])
     try:
-        pooch.retrieve(address, known_hash=None, fname=path.name, path=path.parent)
+        pooch.retrieve(address, known_hash=None, fname=path.name, path=path.parent, processor=unpack)
     except Exception as error:  # of the network, in the words of whatever library met it
         reason = type(error).__name__
         raise FileNotFoundError(f"{name} could not be downloaded from {address} ({reason}). {way_out}") from error
-    return path
+    return Path(f"{path}.untar", *unpack.members) if unpack else path
 
 
-def _pooch(name: str) -> Any:
+def _needed(package: str, name: str) -> Any:
     try:
-        pooch = importlib.import_module("pooch")
+        found = importlib.import_module(package)
     except ImportError:
         raise FileNotFoundError(
-            f"{name} is downloaded by pooch, which is not installed: pip install 'gnomon[data]', or set GNOMON_DATA to "
-            "a folder that holds its file."
+            f"{name} is downloaded by {package}, which is not installed: pip install 'gnomon[data]', or set "
+            "GNOMON_DATA to a folder that holds its file."
         ) from None
-    pooch.get_logger().setLevel("WARNING")
-    return pooch
+    if package == "pooch":
+        found.get_logger().setLevel("WARNING")
+    return found

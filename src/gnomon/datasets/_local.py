@@ -18,8 +18,8 @@ from gnomon.datasets._sources import FILES
 
 Loader = TypeVar("Loader", bound=Callable[..., Any])
 DATA_HOME = """data_home : path or None, default=None
-    Folder of the file; None means the one that the environment variable GNOMON_DATA names. Where it holds no such
-    file, a set whose source can be downloaded is: once, to the folder that GNOMON_CACHE names, or the system's."""
+    Folder of the file; None means the one that the environment variable GNOMON_DATA names. Where that holds no such
+    file, the set is downloaded from its source: once, to the folder that GNOMON_CACHE names, or the system's."""
 TOLD = """{own}
 {parameters}
 
@@ -74,7 +74,8 @@ def read_bunch(name: str, data_home: Any, fields: Any = None, **more: Any) -> An
         "feature_names": [f"x{j}" for j in range(data.shape[1])],
         "target_names": [str(j) for j in range(n_targets)],
     }
-    return Bunch(**(names | found), DESCR=source.description, provenance=source.provenance, sha256=source.sha256)
+    text = f"{source.description} Source: {source.provenance}."
+    return Bunch(**(names | found), DESCR=text, provenance=source.provenance, sha256=source.sha256)
 
 
 def stored_fields(arrays: dict[str, Any]) -> dict[str, Any]:
@@ -95,17 +96,14 @@ def find_file(name: str, data_home: str | os.PathLike[str] | None) -> tuple[Path
     Raises FileNotFoundError, which says where it was looked for and what to do.
     """
     folder, source = data_home if data_home is not None else os.environ.get("GNOMON_DATA"), FILES[name]
-    todo = f"It is no part of this library; its source is {source.provenance}."
     if folder and (Path(folder) / f"{name}.npz").is_file():
         return Path(folder) / f"{name}.npz", False
-    if source.files and data_home is None:
+    if data_home is None:
         return downloaded(name, source, f"Or set GNOMON_DATA to a folder that holds {name}.npz."), True
-    if not folder:
-        raise FileNotFoundError(
-            f"{name}.npz was not looked for, because GNOMON_DATA is not set: set it to the folder that "
-            f"holds the file, or pass data_home. {todo}"
-        )
-    raise FileNotFoundError(f"{name}.npz is not in {folder} (GNOMON_DATA or data_home). {todo}")
+    raise FileNotFoundError(
+        f"{name}.npz is not in {folder} (data_home). It is no part of this library; its source is {source.provenance}: "
+        "without data_home it is downloaded."
+    )
 
 
 def read_csr(arrays: dict[str, Any], dtype: Any = np.float64) -> sparse.csr_matrix:

@@ -1,8 +1,8 @@
 """The known data files: name without its ending, digest of the bytes, origin and content.
 
 None of them is shipped. The origin names the public repository, its commit and the license that it states;
-for most data sets it states none, so treat them as for tests and benchmarks on your own machine. Those with `files` are
-downloaded where they are not at hand.
+for most data sets it states none, so treat them as for tests and benchmarks on your own machine. They are downloaded
+where they are not at hand.
 """
 
 from typing import NamedTuple
@@ -14,15 +14,18 @@ class SourceFile(NamedTuple):
     sha256: str
     provenance: str
     description: str
-    content: str = ""  # digest of its arrays, see `_download.digest_of`
-    converter: str = ""  # one of `_convert.CONVERTERS`
-    files: tuple[str, ...] = ()  # owner/repository/commit/path of what it is made from; none where it is not fetched
+    content: str  # digest of its arrays, see `_download.digest_of`
+    converter: str  # one of `_convert.CONVERTERS`
+    files: tuple[str, ...]  # owner/repository/commit/path of what it is made from; a folder ends in a slash
+    needs: tuple[str, ...] = ()  # packages, beside pooch, by which it is made
 
 
 _FACES = "ishaqima/LSDP/b2f45a964962fc90fb5f9eaf3852b421af490234/code/\u6570\u636e\u96c6/"
 _MULAN = "tsoumakas/mulan/43f6389095ad71984264db4387a8074b22bc7d4a/data/"
 _CORN = "bitjungle/gopca/2daf43d0d970e6daa38538a1858a615d701c59af/testdata/corn/"
 _REVIEWS = "GRAAL-Research/domain_adversarial_neural_network/74eec5e0ae06bd6614bce048abba492c16a633e3/data/"
+_ECOC = "MLDMXM2017/MOGA-ECOC/fe1324e919a8c2ed9547558d68324c4045e74bdc/data_uci/"
+_RCV1 = "fcharte/mldr.datasets/5ef92bcd6548502ba927ae4b52afff2eb9b5cebd/additional-data/"
 _DOMAINS = ("books", "dvd", "electronics", "kitchen")
 
 FILES = {
@@ -72,13 +75,21 @@ FILES = {
         "baf1923e2cd3c42ec06b6ee9b12fac86f97fb1d79ecb6a9ce44de0d755b356b6",
         "github.com/Uranium2/recognition, CroppedYale/yaleB01-05, commit 55008b5f2ab7 (no license stated)",
         "Extended Yale B, cropped, 192 x 168 pixels: the first 5 people under 64 lights each. Images are "
-        "flattened row by row.",
+        "flattened row by row. Cite Georghiades, Belhumeur and Kriegman 2001 and Lee, Ho and Kriegman 2005.",
+        "9598a0f57e804d812c8832d70ccc3ce5de2379b4f3ae71b2bd33e71a333d63e2",
+        "lights",
+        ("Uranium2/recognition/55008b5f2ab707eb7ae4464daa727d30b858d488/CroppedYale/",),
+        ("PIL",),
     ),
     "pie_32x32_jpeg": SourceFile(
         "478dcbc0d019a32234791eb2b0162e96527459c3ddeec4bd4adc8192bae0b2df",
         "github.com/Zavier-Ong/EE5907-Pattern-Recognition-P2, PIE, commit 06b85b2b480b (no license stated)",
         "CMU PIE, five near-frontal poses, 32 x 32 pixels: 11,554 images of 68 people; the pixels went "
-        "through JPEG. Images are flattened column by column.",
+        "through JPEG. Images are flattened column by column. Cite Sim, Baker and Bsat 2003.",
+        "1c4024f210c0b68113e7c4f9f90c044f0d115bff2159dceb08fe7a49071546b8",
+        "poses",
+        ("Zavier-Ong/EE5907-Pattern-Recognition-P2/06b85b2b480b2d14eca3d26bf60666063be9d764/PIE/",),
+        ("PIL",),
     ),
     "pie_32x32_first10": SourceFile(
         "ec28f5ff300882a6cb6bf934858cc14f89e4b73a082ff0b4a497814e3fb4afc2",
@@ -93,7 +104,12 @@ FILES = {
     "usps": SourceFile(
         "6f6792fcb95a3cc69cf797edc3824c477c7210728f5025ddea107eaee3e0cffd",
         "github.com/niuers/Learning-From-Data-A-Short-Course, usps.h5, commit 879a698b960e (no license stated)",
-        "USPS handwritten digits, 16 x 16 pixels in [0, 1]; rows 0 to 7290 are the official training part.",
+        "USPS handwritten digits, 16 x 16 pixels in [0, 1]; rows 0 to 7290 are the official training part. "
+        "Cite Hull 1994.",
+        "3e8a284b5354482287157174b75dc3f2eb45fbb0d19d71dd373cfd62d28e8b33",
+        "digits",
+        ("niuers/Learning-From-Data-A-Short-Course/879a698b960e5867f7c2b11f8938fa89c3d21839/data/usps.h5",),
+        ("h5py",),
     ),
     "crabs": SourceFile(
         "98dc76bd3c6d309bd98e628a6e38d20e880edea40f667376fd7d0d77e1f9bdcf",
@@ -108,23 +124,42 @@ FILES = {
         "github.com/MLDMXM2017/MOGA-ECOC, Cancers_*.data, commit fe1324e919a8, and github.com/jlmorillo/"
         "On-the-use-of-Oversampling-and-Feature-Selection-techniques-for-dealing-with-Microarray-Data, "
         "commit dc7ef293d82d (no license stated)",
-        "GEMS 11_Tumors gene expression, 166 of its 174 rows: four bladder and four pancreas samples are missing.",
+        "GEMS 11_Tumors gene expression, 166 of its 174 rows: four bladder and four pancreas samples are missing. "
+        "Cite Su et al. 2001 and Statnikov et al. 2005.",
+        "40ee3eaa44d4ce5b072a3cabc2cea64972a0f816d60b2df38d9dcf747d4a3758",
+        "tumors",
+        (
+            *(f"{_ECOC}Cancers_{part}.data" for part in ("train", "validation", "test")),
+            "jlmorillo/On-the-use-of-Oversampling-and-Feature-Selection-techniques-for-dealing-with-Microarray-Data/"
+            "dc7ef293d82d4986c5d0c026cedceb819631e1b8/Codigo/datasets/11_Tumors_Test.csv",
+        ),
     ),
     "lung_cancer_102": SourceFile(
         "e7bc3fb3a06562e4e8d0f7f1151b83e0f47ccf3c1bc8eba16093b6711900a6e7",
         "github.com/MLDMXM2017/MOGA-ECOC, Lung2_*.data, commit fe1324e919a8 (no license stated)",
-        "GEMS Lung_Cancer gene expression, a stratified half: 102 of its 203 rows.",
+        "GEMS Lung_Cancer gene expression, a stratified half: 102 of its 203 rows. Cite "
+        "Bhattacharjee et al. 2001 and Statnikov et al. 2005.",
+        "a59158c5d580316c53d4df11304304f5f5888c76a0be89e6e84c3aae4a6401ab",
+        "genes",
+        tuple(f"{_ECOC}Lung2_{part}.data" for part in ("validation", "test")),
     ),
     "gcm_243genes": SourceFile(
         "e96ee35927c6b37774111f0bd6c5871aac9f34f63169a217d662ed78b59c0a78",
         "github.com/MLDMXM2017/MOGA-ECOC, GCM_*.data, commit fe1324e919a8 (no license stated)",
         "Global cancer map: 190 tumors of 14 types, 243 genes chosen by the source by an unstated rule "
-        "that may have used the labels.",
+        "that may have used the labels. Cite Ramaswamy et al. 2001.",
+        "3860be0fcffd8589655a62ffcca8d1b1b85a9b9939b6e80e1ba86652a55525ba",
+        "genes",
+        tuple(f"{_ECOC}GCM_{part}.data" for part in ("train", "validation", "test")),
     ),
     "9_tumors": SourceFile(
         "aa8e62d98ebfab4ca8a91828b4c518c117e90f4b80396463cc3fc5ce356734b7",
         "github.com/primekangkang/Genedata, 9_Tumors.mat, commit c78cd4b44d86 (no license stated)",
-        "GEMS 9_Tumors gene expression (NCI60): 60 rows, 5,726 genes.",
+        "GEMS 9_Tumors gene expression (NCI60): 60 rows, 5,726 genes. Cite Staunton et al. 2001 and Statnikov "
+        "et al. 2005.",
+        "9ec7822cc8574e87d55f3e22700fbf65a0282ec872dfc04ab556499b9ae24d43",
+        "nine_tumors",
+        ("primekangkang/Genedata/c78cd4b44d8646ca2fd0c1cd0a2d104f46fa1b44/9_Tumors.mat",),
     ),
     "tdt2": SourceFile(
         "211f030931e6d5ca7268aa9bdbb3deb82a16ff629b587c634ee1959e5aacfa7e",
@@ -139,7 +174,11 @@ FILES = {
         "12b3d6cda651ee56fbc88f81c724ea631006ee8652788a6a79056f99e4a18da1",
         "github.com/TanyaOdyniuk/SparkInvertedIndex, 20_newsgroup, commit 0da732d6fc76 (no license stated)",
         "20 Newsgroups, the original collection without headers: counts of Porter stems that occur five "
-        "times or more, sorted by group.",
+        "times or more, sorted by group. Cite Lang 1995.",
+        "e43d540e64b54a3c7a88a02e206d683cd1231712e3e162f9513076e91217fa94",
+        "messages",
+        ("TanyaOdyniuk/SparkInvertedIndex/0da732d6fc76e82149fff6a6c98709ba8d9087cf/20_newsgroup/",),
+        ("nltk",),
     ),
     "amazon4": SourceFile(
         "6683ed95bbcce16f49ee56af2fef74715c3fcdf435728b94225bf654d14e35ad",
@@ -155,7 +194,10 @@ FILES = {
         "github.com/fcharte/mldr.datasets, additional-data/rcv1sub1-5.rda, commit 5ef92bcd6548 "
         "(LGPL-3 for the package)",
         "Reuters RCV1, the union of the five multi-label subsets: log TF-IDF of 27,695 stories, 101 "
-        "topics. The names of the topics are inferred.",
+        "topics. The names of the topics are inferred. Cite Lewis, Yang, Rose and Li 2004.",
+        "9b792fda048b271799fa1ba6f3b59b4ceb65f0bd0cdcd108fac4700cf91695fa",
+        "subsets",
+        tuple(f"{_RCV1}rcv1sub{k}.rda" for k in range(1, 6)),
     ),
     "yeast": SourceFile(
         "f2a98914faf19e44a511b70649f57f26b27872c12aa4637a787d4d0f5dad8b8b",
