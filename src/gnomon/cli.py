@@ -453,7 +453,7 @@ def reproduce(name, keep, **options):
     """Run an experiment by its name, or list them all.
 
     An experiment is a table of a paper, with the printed numbers beside ours. Data are those of the folder that the
-    environment variable GNOMON_DATA names; sets with a public source are downloaded where they are not there.
+    environment variable GNOMON_DATA names; sets of the papers are downloaded where they are not there.
 
     \b
     gnomon reproduce sppca-table2 --quick --jobs -1

@@ -171,3 +171,68 @@ def test_files_of_the_source_become_the_known_arrays(name, data_dir, tmp_path):
     globals()[f"of_{FILES[name].converter}"](held, file)
     assert len(files) == len(FILES[name].files)
     _download.check(name, CONVERTERS[FILES[name].converter](files), FILES[name], "")
+
+
+def test_lights_are_ordered_by_name_and_flattened_by_rows(tmp_path):
+    names = ["A+000E+00", "A+000E-20", "A-005E+10", "_Ambient"]
+    for i, name in itertools.product(range(1, 7), names[::-1]):
+        pixels = np.full((3, 2), 10 * i + names.index(name), dtype=np.uint8)
+        pixels[0, 1] = 255
+        picture(pixels, tmp_path / f"yaleB0{i}" / f"yaleB0{i}_P00{name}.pgm")
+    found = _convert.lights([tmp_path])
+    assert found["y"].tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4]
+    assert found["X"][:4].tolist() == [[k, 255, k, k, k, k] for k in (10, 11, 12, 20)]
+
+
+def test_poses_are_ordered_by_number_and_flattened_by_columns(tmp_path):
+    for i, number in itertools.product(range(1, 69), (10, 9)):
+        picture(np.array([[i, 0], [number, 1]], dtype=np.uint8), tmp_path / str(i) / f"{number}.jpg")
+    found = _convert.poses([tmp_path])
+    assert found["X"][[0, 1, -1]].tolist() == [[1, 9, 0, 1], [1, 10, 0, 1], [68, 10, 0, 1]]
+    assert found["y"].tolist() == np.arange(68).repeat(2).tolist()
+
+
+def test_digits_are_those_of_training_then_those_of_the_test(tmp_path):
+    with h5py.File(tmp_path / "0", "w") as stream:
+        for part, value in (("test", 0.25), ("train", 0.5)):
+            stream[f"{part}/data"], stream[f"{part}/target"] = np.full((1, 2), value), [int(8 * value)]
+    found = _convert.digits([tmp_path / "0"])
+    assert (found["X"].tolist(), found["y"].tolist()) == ([[0.5, 0.5], [0.25, 0.25]], [4, 2])
+    assert (found["X"].dtype, found["y"].dtype) == (np.float32, np.int16)
+
+
+def test_tables_of_genes_are_turned_and_their_classes_numbered(tmp_path):
+    files = [tmp_path / name for name in "abc"]
+    files[0].write_text("OV,LU_S\n1,2\n-3,4\n5,6\n")
+    files[1].write_text("BR\n7\n8\n9\n")
+    files[2].write_text("1,1,1,0\n2,2,2,8\n3,3,3,1\n")
+    found = _convert.tumors(files)
+    assert found["X"].tolist() == [[1, -3, 5], [2, 4, 6], [7, 8, 9], [2, 2, 2], [3, 3, 3]]
+    assert (found["y"].tolist(), found["X"].dtype) == ([0, 10, 2, 8, 1], np.int32)
+    files[1].write_text("dCNS,Colorectal,CNS\r\n1.5,3592.7,0.0\r\n2,2,2\r\n7,7,7\r\n")
+    found = _convert.genes(files[1::-1])
+    assert found["y"].tolist() == [0, 1, 0, 3, 2]
+    assert found["X"][:2].tolist() == [[1.5, 2, 7], [3592.7, 2, 7]]
+
+
+NINE = {"X": np.arange(60 * 5726).reshape(60, 5726) % 9999 - 50, "y": np.arange(60) % 9}
+FORMS = {
+    "class first": lambda X, y: {"tumors": np.column_stack([y, X])},
+    "class last, one a column": lambda X, y: {"tumors": np.column_stack([X, y + 1]).T.astype(float)},
+    "apart, one a column": lambda X, y: {"y": y + 1, "X": X.T},
+    "apart": lambda X, y: {"X": X.astype(float), "y": y[:, None] + 1.0},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nine_tumors_are_read_in_whatever_form(form, tmp_path):
+    savemat(tmp_path / "0.mat", FORMS[form](**NINE))
+    found = _convert.nine_tumors([tmp_path / "0.mat"])
+    assert _download.digest_of(found) == _download.digest_of({k: v.astype(np.int16) for k, v in NINE.items()})
+
+
+@pytest.mark.parametrize("X", [NINE["X"][:, 1:], np.column_stack([NINE["y"], NINE["X"][:, 1:]])])
+def test_nine_tumors_of_another_form_are_refused(X, tmp_path):
+    savemat(tmp_path / "0.mat", {"X": X, "y": NINE["y"]})
+    with pytest.raises(ValueError, match=r"shape \(60, 572.\), wanted 60 x 5726 and a column of 9 classes"):
+        _convert.nine_tumors([tmp_path / "0.mat"])

@@ -1,6 +1,9 @@
-"""Downloads: from a local server to the cache, checked by content; files of the sources become the known arrays."""
+"""Downloads: files and archives come from a local server to the cache, checked by content."""
 
 import http.server
+import io
+import sys
+import tarfile
 import threading
 from functools import partial
 
@@ -10,6 +13,7 @@ from numpy.testing import assert_array_equal
 
 from gnomon import datasets
 from gnomon.datasets import _download
+from gnomon.datasets._local import read_bunch
 from gnomon.datasets._sources import FILES
 
 CRABS = """"rownames","sp","sex","index","FL","RW","CL","CW","BD"
@@ -45,7 +49,8 @@ def server(tmp_path, monkeypatch):
     Quiet.asked.clear()
     running = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
     threading.Thread(target=running.serve_forever, daemon=True).start()
-    monkeypatch.setattr(_download, "BASE", f"http://127.0.0.1:{running.server_port}/")
+    for base in ("BASE", "ARCHIVES"):
+        monkeypatch.setattr(_download, base, f"http://127.0.0.1:{running.server_port}/")
     monkeypatch.setenv("GNOMON_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("GNOMON_DATA", raising=False)
     monkeypatch.setitem(FILES, "crabs", FILES["crabs"]._replace(content=_download.digest_of(SMALL)))
@@ -107,6 +112,59 @@ def test_without_pooch_the_way_out_is_told(server, monkeypatch):
     monkeypatch.setattr(_download.importlib, "import_module", lambda name: __import__("no_such_module"))
     with pytest.raises(FileNotFoundError, match=r"pip install 'gnomon\[data\]', or set GNOMON_DATA"):
         datasets.fetch_crabs()
+
+
+@pytest.mark.parametrize("name", [name for name, source in FILES.items() if source.needs])
+def test_a_missing_package_is_told_before_anything_is_downloaded(name, server, monkeypatch):
+    (package,) = FILES[name].needs
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(
+        FileNotFoundError, match=rf"{name} is downloaded by {package}, .*: pip install 'gnomon\[data\]', or"
+    ):
+        read_bunch(name, None)
+    assert not Quiet.asked
+
+
+@pytest.fixture
+def archive(server, tmp_path, monkeypatch):
+    """An archive of the commit with small faces, beside the local source of crabs."""
+    commit = FILES["yaleb5_192x168"].files[0].split("/")[2]
+    path = tmp_path / "source/Uranium2/recognition/tar.gz" / commit
+    path.parent.mkdir(parents=True)
+    with tarfile.open(path, "w:gz") as stream:
+        for i, folder in enumerate(["CroppedYale/yaleB01", "CroppedYale/yaleB05", "Other/yaleB02"]):
+            content = b"P5\n2 1\n255\n" + bytes([i, 7])
+            about = tarfile.TarInfo(f"recognition-{commit}/{folder}/{folder[-7:]}_P00A+000E+00.pgm")
+            about.size = len(content)
+            stream.addfile(about, io.BytesIO(content))
+    small = {"X": np.array([[0, 7], [1, 7]], dtype=np.uint8), "y": np.array([0, 4], dtype=np.int16)}
+    source = FILES["yaleb5_192x168"]._replace(content=_download.digest_of(small))
+    monkeypatch.setitem(FILES, "yaleb5_192x168", source)
+    return path
+
+
+def test_a_folder_of_files_comes_from_the_archive_of_its_commit(archive, tmp_path):
+    bunch = datasets.fetch_yaleb(size=192)
+    assert_array_equal(bunch.data, [[0, 7], [1, 7]])
+    assert bunch.target.tolist() == [0, 4]
+    assert_array_equal(datasets.fetch_yaleb(size=192).data, bunch.data)
+    assert Quiet.asked == [f"/Uranium2/recognition/tar.gz/{archive.name}"]
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["yaleb5_192x168.npz"]
+
+
+def test_a_damaged_or_missing_archive_is_one_line(archive, tmp_path):
+    content = archive.read_bytes()
+    archive.write_bytes(content[: len(content) // 2])
+    with pytest.raises(FileNotFoundError, match=r"192x168 could not be downloaded from http.* \(\w+Error\)\. Or set"):
+        datasets.fetch_yaleb(size=192)
+    with tarfile.open(archive, "w:gz"):
+        """Without the folder."""
+    with pytest.raises(ValueError, match=r"yaleb5_192x168: the content has digest .* Or set"):
+        datasets.fetch_yaleb(size=192)
+    archive.unlink()
+    with pytest.raises(FileNotFoundError, match=rf"from http.*/tar\.gz/{archive.name} \(HTTPError\)"):
+        datasets.fetch_yaleb(size=192)
+    assert not list((tmp_path / "cache").iterdir())
 
 
 def test_the_digest_is_of_names_types_shapes_and_values():

@@ -8,6 +8,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from gnomon import datasets
+from gnomon.datasets._convert import CONVERTERS
 from gnomon.datasets._sources import FILES
 
 SHAPES = {
@@ -94,12 +95,20 @@ def test_altered_file_is_refused(tiny_crabs):
         datasets.fetch_crabs(data_home=tiny_crabs)
 
 
-def test_missing_file_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.delenv("GNOMON_DATA", raising=False)
-    with pytest.raises(FileNotFoundError, match="GNOMON_DATA is not set: set it to the folder that holds"):
-        datasets.fetch_usps()
-    with pytest.raises(FileNotFoundError, match=r"usps\.npz is not in .*its source is github"):
+def test_missing_file_says_what_to_do(tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match=r"usps\.npz is not in .*its source is github.*without data_home it is d"
+    ):
         datasets.fetch_usps(data_home=tmp_path)
+
+
+def test_descriptions_name_license_and_source(tiny_crabs):
+    bunch = datasets.fetch_crabs(data_home=tiny_crabs)
+    assert bunch.DESCR.endswith(
+        "Source: github.com/vincentarelbundock/Rdatasets, MASS/crabs.csv, commit 1dcc2bf5f955 (GPL-3)."
+    )
+    assert all("licens" in source.provenance.lower() or "GPL" in source.provenance for source in FILES.values())
+    assert all(source.converter in CONVERTERS and source.files for source in FILES.values())
 
 
 @pytest.mark.parametrize(
@@ -117,4 +126,5 @@ def test_wrong_choices_are_named(call, message):
 
 def test_every_source_has_its_own_digest():
     assert {len(source.sha256) for source in FILES.values()} == {64}
-    assert len({source.sha256 for source in FILES.values()}) == len(FILES)
+    assert {len(source.content) for source in FILES.values()} == {64}
+    assert len({part for source in FILES.values() for part in (source.sha256, source.content)}) == 2 * len(FILES)

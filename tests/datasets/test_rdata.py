@@ -26,11 +26,11 @@ SAVED = {
         "0ZHRNlG1LVa+qHL3wgXA2KJvzIr75jFBxrdIB5ccxJ/F3JFOFCQBc1ctwA=="
     ),
     "version 3, xz": (
-        "/Td6WFoAAAFpIt42AgAhARwAAAAQz1jM4AhIAQ9dACkRB1RoEeRuUsqgM8UkXrtrnNeLUzcP1dKbshUqBwT4yAjz5XAV6GPAHvfOtY+l"
+        "/Td6WFoAAAFpIt42AgAhARwAAAAQz1jM4AiZASldACkRB1RoEeRuUsqgM8UkXrtrnNeLUzcP1dKbshUqBwT4yAjz5XAV6GPAHvfOtY+l"
         "JiXPeUQ6BYUMq0OiXedC6vKzI1lguu0OpIRF52Z0fm/lbat42c6E2P7EoFeiEyccnMFXExrfFwWiSRcQvXttZv5fatriEjOEaC1vgHMs"
-        "te/pnbYjkkQxEh58RKRRz1kpIlkBuRma6tdqnqJlmNb+F7x1BfukT+YtYA0C3wVtgOMH3E0pjuiZlMsO0Eq+XkMQ6MMLdjWNLViT4utZ"
-        "yzFSyPjhRh8eneadS4ixLDnXBD3zKqi4hqUkDfj4bs8Yc139xVJbWIHbNjRm11+neDc6SH3NSxz1QcyZDcH+JjXStrIAAGgS5osAAacC"
-        "yRAAABek76o+MA2LAgAAAAABWVo="
+        "te/pnbYjlZXi216AcVu+caa0bHVFzX9b7u4b9JVWsC0/WOwIiPcJnRI4Udat3VXxKUxzB8sS+dlHAgpMNDAN9xGseoGV2aA7Yj0+tMr2"
+        "hTtmPp6i5PbbU3uz/gzICrWMgvMTSKOA5/XMvaHtsU/blC/hiBan1w6YRYQDQX9BNjopi7NPSmn9LvW7cWrY0LuaE2Y6Qxo/iI6d9ttC"
+        "W03R1lHXGJmLgSfPRR+GSAAAAAAMxZsMAAHBApoRAAArgjisPjANiwIAAAAAAVla"
     ),
 }
 

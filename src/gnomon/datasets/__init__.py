@@ -1,9 +1,9 @@
-"""Data sets: bundled ones (load_*), generated ones (make_*) and real ones from local files (fetch_*).
+"""Data sets: bundled ones (load_*), generated ones (make_*) and real ones from public sources (fetch_*).
 
 Each returns a Bunch with `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance` and
-`sha256`. The fetch_* functions read the folder named by the environment variable GNOMON_DATA; where a file is not
-there, those of faces (but for the 192 x 168 ones and the 68 people of PIE), crabs, corn, yeast, wq, tdt2 and amazon
-download it from its public source, once, to the folder named by GNOMON_CACHE or that of the system. No file is shipped.
+`sha256`. The fetch_* functions read the folder named by the environment variable GNOMON_DATA; a set whose file is not
+there is downloaded from its public source, once, to the folder named by GNOMON_CACHE or that of the system, and its
+content is checked (`pip install 'gnomon[data]'`). No file is shipped; `DESCR` says which license the source states.
 """
 
 from gnomon.datasets._bundled import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine

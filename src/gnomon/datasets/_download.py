@@ -1,7 +1,7 @@
 """Getting a data set from its public source: download, conversion, and a check that its content is the known one.
 
-Files of a source are addressed below `BASE`, archives of a commit below `ARCHIVES`. Both lie in a temporary folder until
-the set is made, so the cache holds only whole sets.
+Files of a source are addressed below `BASE`, archives of a commit below `ARCHIVES`. Both lie in a temporary folder
+until the set is made, so the cache holds only whole sets.
 """
 
 import hashlib
