@@ -119,7 +119,7 @@ def test_a_missing_package_is_told_before_anything_is_downloaded(name, server, m
     (package,) = FILES[name].needs
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(
-        FileNotFoundError, match=rf"{name} is downloaded by {package}, .*: pip install 'gnomon\[data\]', or"
+        FileNotFoundError, match=rf"{name} cannot be downloaded without {package}, .*: pip install 'gnomon\[data\]', or"
     ):
         read_bunch(name, None)
     assert not Quiet.asked
