@@ -85,8 +85,8 @@ def _needed(package: str, name: str) -> Any:
         found = importlib.import_module(package)
     except ImportError:
         raise FileNotFoundError(
-            f"{name} cannot be downloaded without {package}, which is not installed: pip install 'gnomon[data]', or set "
-            "GNOMON_DATA to a folder that holds its file."
+            f"{name} cannot be downloaded without {package}, which is not installed: pip install 'gnomon[data]', or "
+            "set GNOMON_DATA to a folder that holds its file."
         ) from None
     if package == "pooch":
         found.get_logger().setLevel("WARNING")
