@@ -193,8 +193,8 @@ def fetch_rcv1(*, data_home: Any = None) -> Any:
     """Reuters RCV1 subsets: log TF-IDF of 27,695 stories over 47,236 words.
 
     `target` is (27695, 101), 0 or 1 for each topic. The bits of the extra field `member` name the subsets. The source
-    keeps each subset as a table of 2.3 GB, which is read a column at a time when the set is downloaded: that takes less
-    than 100 MB of memory.
+    keeps each subset as a table of 2.3 GB, which is read a column at a time when the set is downloaded: that takes
+    about 100 MB of memory.
     """
 
     def fields(arrays):
