@@ -128,3 +128,10 @@ def test_every_source_has_its_own_digest():
     assert {len(source.sha256) for source in FILES.values()} == {64}
     assert {len(source.content) for source in FILES.values()} == {64}
     assert len({part for source in FILES.values() for part in (source.sha256, source.content)}) == 2 * len(FILES)
+
+
+def test_every_set_says_whom_to_cite_and_where_it_is_from():
+    for name, source in FILES.items():
+        assert "Cite " in source.description, name
+        assert any(word in source.provenance for word in ("license", "GPL")), name
+        assert source.files, name

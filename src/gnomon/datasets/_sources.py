@@ -32,7 +32,8 @@ FILES = {
     "yale_32x32": SourceFile(
         "9e9ae2445b3f2194438ab4fddc0457aac32164cf239db1db0b96f89f9e1a814b",
         "github.com/ishaqima/LSDP, Yale_32x32.mat, commit b2f45a964962 (no license stated)",
-        "Yale faces, 32 x 32 pixels: 11 images of each of 15 people. Images are flattened column by column.",
+        "Yale faces, 32 x 32 pixels: 11 images of each of 15 people. Images are flattened column by column. "
+        "Cite Belhumeur, Hespanha and Kriegman 1997.",
         "28729b0e7952cbda109f6fbe4f52dfa6294d4e5d2498086d3d09831e12c3d0ae",
         "faces",
         (f"{_FACES}Yale_32x32.mat",),
@@ -41,7 +42,7 @@ FILES = {
         "3cbdd5b480234951ff839679d9f82d34c540590eb5073abd6f2aa407ec656573",
         "github.com/ishaqima/LSDP, Yale_64x64.mat, commit b2f45a964962 (no license stated)",
         "Yale faces, 64 x 64 pixels: 11 images of each of 15 people, another crop than the 32 x 32 file. "
-        "Images are flattened column by column.",
+        "Images are flattened column by column. Cite Belhumeur, Hespanha and Kriegman 1997.",
         "486c9ebaa0b1fbe7a2096a7271292645841207a27efe7a1e86726c8badb775b6",
         "faces",
         (f"{_FACES}Yale_64x64.mat",),
@@ -49,7 +50,8 @@ FILES = {
     "orl_32x32": SourceFile(
         "8dd715dcf659f172b9bf16710c1b71de68d5252bf776914d617f0e5acc80fc2c",
         "github.com/ishaqima/LSDP, ORL_32x32.mat, commit b2f45a964962 (no license stated)",
-        "ORL (AT&T) faces, 32 x 32 pixels: 10 images of each of 40 people. Images are flattened column by column.",
+        "ORL (AT&T) faces, 32 x 32 pixels: 10 images of each of 40 people. Images are flattened column by column. "
+        "Cite Samaria and Harter 1994.",
         "807cbd737b33dcb981c67b0b572cc0c79712ea2de5f9dd8962f932a50f53e593",
         "faces",
         (f"{_FACES}ORL_32x32.mat",),
@@ -57,7 +59,8 @@ FILES = {
     "orl_64x64": SourceFile(
         "c6c47a01eb95ea9d437e9d2ea610c087ed70a8e908992c5fdd687e176c1fc923",
         "github.com/ishaqima/LSDP, ORL_64x64.mat, commit b2f45a964962 (no license stated)",
-        "ORL (AT&T) faces, 64 x 64 pixels: 10 images of each of 40 people. Images are flattened column by column.",
+        "ORL (AT&T) faces, 64 x 64 pixels: 10 images of each of 40 people. Images are flattened column by column. "
+        "Cite Samaria and Harter 1994.",
         "d89af5ceab1199dc9b2a7c6f6c41457e720a89f6aca0b1ce902eb48080acda3a",
         "faces",
         (f"{_FACES}ORL_64x64.mat",),
@@ -66,7 +69,8 @@ FILES = {
         "362ee277e5b8eb7b8b0cd6ecb4bb48aec218472d4446b560d8ccf3612df31c86",
         "github.com/ishaqima/LSDP, YaleB_32x32.mat, commit b2f45a964962 (no license stated)",
         "Extended Yale B, near-frontal faces, 32 x 32 pixels: 2,414 images of 38 people, 59 to 64 each. "
-        "Images are flattened column by column.",
+        "Images are flattened column by column. "
+        "Cite Georghiades, Belhumeur and Kriegman 2001 and Lee, Ho and Kriegman 2005.",
         "a4fbe30dad9faa17ea7e60cdf747cd4189068b0cc51d028a8acc180a132dad80",
         "faces",
         (f"{_FACES}YaleB_32x32.mat",),
@@ -96,7 +100,7 @@ FILES = {
         "github.com/zhadier/Image-Classification-using-KNN-classifier, PIE_32x32.mat, commit 84be8821adff "
         "(no license stated)",
         "CMU PIE, 32 x 32 pixels, exact: 170 images of each of the first 10 people. Images are flattened "
-        "column by column.",
+        "column by column. Cite Sim, Baker and Bsat 2003.",
         "c9b196abb7115b6c6aa5d35e4fba4c328623744f789fc44cbe8b3f76c36c2b61",
         "faces",
         ("zhadier/Image-Classification-using-KNN-classifier/84be8821adffd1d77332614d2182449c623b7c74/PIE_32x32.mat",),
@@ -114,7 +118,8 @@ FILES = {
     "crabs": SourceFile(
         "98dc76bd3c6d309bd98e628a6e38d20e880edea40f667376fd7d0d77e1f9bdcf",
         "github.com/vincentarelbundock/Rdatasets, MASS/crabs.csv, commit 1dcc2bf5f955 (GPL-3)",
-        "Leptograpsus crabs: 5 measurements in mm of 200 animals of two colors and two sexes.",
+        "Leptograpsus crabs: 5 measurements in mm of 200 animals of two colors and two sexes. "
+        "Cite Campbell and Mahon 1974.",
         "602973e2323a1e063700ca4a83338bd03823963cdec06135be4e741874aed69b",
         "crabs",
         ("vincentarelbundock/Rdatasets/1dcc2bf5f955cc1224a3e1307256e1fe86b68dae/csv/MASS/crabs.csv",),
@@ -165,7 +170,8 @@ FILES = {
         "211f030931e6d5ca7268aa9bdbb3deb82a16ff629b587c634ee1959e5aacfa7e",
         "github.com/jiangelle/Mat-data-time, TDT2.mat, commit 1125d509f310 (no license stated; an LDC corpus)",
         "TDT2 news: word counts of 9,394 stories in 30 categories, largest category first, sorted by "
-        "category. The 20 largest categories are ``target < 20``.",
+        "category. The 20 largest categories are ``target < 20``. "
+        "Cite Cieri, Graff, Liberman, Martey and Strassel 1999.",
         "55c39ba93140575c45d3d6ccaf787c6259b4a76a1013ec418c32cfb86e25206f",
         "stories",
         ("jiangelle/Mat-data-time/1125d509f310a11cdcc690e4d2c669ed453bb568/TDT2.mat",),
@@ -184,7 +190,8 @@ FILES = {
         "6683ed95bbcce16f49ee56af2fef74715c3fcdf435728b94225bf654d14e35ad",
         "github.com/GRAAL-Research/domain_adversarial_neural_network, data/*.svmlight, commit 74eec5e0ae06 "
         "(BSD-style license of the code; the reviews are of Blitzer, Dredze and Pereira 2007)",
-        "Amazon reviews of four product domains: counts of 5,000 unigrams and bigrams, negative or positive.",
+        "Amazon reviews of four product domains: counts of 5,000 unigrams and bigrams, negative or positive. "
+        "Cite Blitzer, Dredze and Pereira 2007.",
         "0d8bfdfd14259c1be26f9bd7b6b70cd709102b31a3307025110736413b51acad",
         "reviews",
         tuple(f"{_REVIEWS}{name}_{part}.svmlight" for name in _DOMAINS for part in ("train", "test")),
@@ -202,7 +209,8 @@ FILES = {
     "yeast": SourceFile(
         "f2a98914faf19e44a511b70649f57f26b27872c12aa4637a787d4d0f5dad8b8b",
         "github.com/tsoumakas/mulan, data/multi-label/yeast, commit 43f6389095ad (GPL for the code)",
-        "Yeast genes: 103 features, 14 functional classes, about four of them per gene.",
+        "Yeast genes: 103 features, 14 functional classes, about four of them per gene. "
+        "Cite Elisseeff and Weston 2001.",
         "93e9dfe429106b7f04da6cd0f9ad0ba6361aaf5654d9a99a3c137a2d04ef2f1e",
         "yeast",
         (f"{_MULAN}multi-label/yeast/yeast.arff",),
@@ -210,7 +218,8 @@ FILES = {
     "wq": SourceFile(
         "8d59d07bca67e5775ffda030cc4660e8475f29fd019a57ab5466ad18ada1dd00",
         "github.com/tsoumakas/mulan, data/multi-target/wq.arff, commit 43f6389095ad (GPL for the code)",
-        "Water quality: 16 physical and chemical readings, abundance grades 0, 1, 3, 5 of 14 species.",
+        "Water quality: 16 physical and chemical readings, abundance grades 0, 1, 3, 5 of 14 species. "
+        "Cite Dzeroski, Demsar and Grbovic 2000.",
         "d1b527b1fedd2444bdbc0c3b7ad98bb20455278b5f3b669020fab0c594be0b6d",
         "water",
         (f"{_MULAN}multi-target/wq.arff",),
@@ -219,7 +228,7 @@ FILES = {
         "b60d0e660880098b74a55106e26bdc411e9383b66fb02270948e4fdef97403b8",
         "github.com/bitjungle/gopca, testdata/corn, commit 2daf43d0d970 (license of the data unknown)",
         "Near-infrared spectra of 80 corn samples at 700 wavelengths from three instruments; moisture, "
-        "oil, protein and starch as targets.",
+        "oil, protein and starch as targets. Cite Eigenvector Research, from Cargill.",
         "05f79c95f4522e5b65d48be2817d45fd3fb2f182754b7eb7e4b2a2f9da704b0d",
         "corn",
         tuple(f"{_CORN}corn_{name}.csv" for name in ("m5spec", "mp5spec", "mp6spec", "propvals")),
