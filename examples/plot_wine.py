@@ -10,20 +10,17 @@ GuidedProjection uses them and the unlabeled rows together. The figure is the on
 import sys
 
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
 from gnomon import PPCA, GuidedProjection
+from gnomon.datasets import make_partial
 from gnomon.plotting import ProjectionDisplay
 
 wine = load_wine()
 X = StandardScaler().fit_transform(wine.data)
 names = wine.target_names[wine.target].astype(object)
-rng = np.random.default_rng(0)
-labeled = np.concatenate([rng.choice(np.flatnonzero(wine.target == c), 5, replace=False) for c in range(3)])
-y = np.full(len(X), None, dtype=object)
-y[labeled] = names[labeled]
+y = make_partial(names, n_per_class=5, random_state=0)
 
 figure, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
 ProjectionDisplay.from_estimator(PPCA(2).fit(X), X, y, ax=axes[0])

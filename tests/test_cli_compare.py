@@ -66,7 +66,7 @@ def test_the_chosen_model_is_compared_beside_named_ones(monkeypatch):
     monkeypatch.setattr("gnomon._cli.choosing.GuidedSearch", QUICKLY)
     monkeypatch.setattr("gnomon._cli.choosing.STORED", {"classes": ("SPPCA",)})
     text = run(*COMPARE, "--model", "search", "sppca", "kda", "--out", "s.tsv")
-    assert "Chosen: SPPCA on rows" in " ".join(text.split())
+    assert re.search(r"Chosen: SPPCA( \(label_weight=\d+\))? on rows", " ".join(text.split()))
     lines = Path("s.tsv").read_text(encoding="utf-8").splitlines()
     assert [line.split("\t")[0] for line in lines[1:4]] == ["SPPCA", "SPPCA (sppca)", "KDA"]
 

@@ -78,7 +78,8 @@ def _rows_per_class(y: np.ndarray, n_per_class: Any, rng: np.random.Generator) -
     if y.ndim == 2 and y.dtype.kind in "iub" and not isinstance(n_per_class, dict) and np.isin(y, (0, 1)).all():
         if n_per_class < 0:
             raise ValueError(f"n_per_class={n_per_class} must be at least 0.")
-        return np.concatenate([rng.permutation(np.flatnonzero(column == 1))[:n_per_class] for column in y.T])
+        positive = [np.flatnonzero(column == 1) for column in y.T]
+        return np.concatenate([rng.choice(rows, min(n_per_class, len(rows)), replace=False) for rows in positive])
     if y.dtype.kind == "f" or y.ndim > 1:
         raise ValueError(
             f"n_per_class={n_per_class} needs 1-D class targets or columns of 0 and 1, and y has dtype {y.dtype} and "
@@ -92,7 +93,8 @@ def _rows_per_class(y: np.ndarray, n_per_class: Any, rng: np.random.Generator) -
     for name, count in sorted(zip(classes, counts.tolist(), strict=True), key=lambda one: one[1]):
         if not 0 <= wanted.get(name, 0) <= count:
             raise ValueError(f"n_per_class={n_per_class} must lie between 0 and {count}, the rows of class {name!r}.")
-    drawn = [rng.permutation(np.flatnonzero(codes == c))[: wanted.get(name, 0)] for c, name in enumerate(classes)]
+    rows = [np.flatnonzero(codes == c) for c in range(len(classes))]
+    drawn = [rng.choice(own, wanted.get(name, 0), replace=False) for name, own in zip(classes, rows, strict=True)]
     return np.concatenate(drawn)
 
 

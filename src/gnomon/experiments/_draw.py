@@ -1,25 +1,22 @@
-"""Which rows of an experiment are labeled: random ones of each class, or of each label; and the error of the others.
-
-As `gnomon.datasets.make_partial`, of other random rows for the same seed: kept summaries are of these.
-"""
+"""Which rows of an experiment are labeled, by `gnomon.datasets.make_partial`; and the error of the others."""
 
 import numpy as np
 
+from gnomon.datasets import make_partial
 from gnomon.selection.baselines import nearest_labels
 
 
 def draw_labeled(y, n_per_class, seed):
     """Return a boolean mask with `n_per_class` random rows of each class, all rows of a smaller one but one."""
-    rng = np.random.default_rng(seed)
-    counts = [(rows, min(n_per_class, max(len(rows) - 1, 1))) for rows in _classes(y)]
-    return _mask(len(y), [rng.choice(rows, count, replace=False) for rows, count in counts])
+    codes = np.unique(y, return_inverse=True)[1]
+    wanted = {c: min(n_per_class, max(count - 1, 1)) for c, count in enumerate(np.bincount(codes).tolist())}
+    return make_partial(codes, n_per_class=wanted, random_state=seed) >= 0
 
 
 def draw_positive(Y, n_positive, seed):
     """Return a boolean mask with `n_positive` random positive rows of each label, a column of zeros and ones."""
-    rng = np.random.default_rng(seed)
-    positive = [np.flatnonzero(column == 1) for column in np.asarray(Y).T]
-    return _mask(len(Y), [rng.choice(rows, min(n_positive, len(rows)), replace=False) for rows in positive])
+    seen = make_partial(np.asarray(Y).astype(np.int64), n_per_class=n_positive, random_state=seed)
+    return (seen >= 0).any(axis=1)
 
 
 def one_nn_error(Z, y, labeled):
@@ -31,12 +28,3 @@ def one_of_c(y):
     """One column of zeros and ones for each class."""
     return (y[:, None] == np.unique(y)).astype(float)
 
-
-def _classes(y):
-    return [np.flatnonzero(y == label) for label in np.unique(y)]
-
-
-def _mask(n, drawn):
-    labeled = np.zeros(n, dtype=bool)
-    labeled[np.concatenate(drawn)] = True
-    return labeled
