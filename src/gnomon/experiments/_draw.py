@@ -27,4 +27,3 @@ def one_nn_error(Z, y, labeled):
 def one_of_c(y):
     """One column of zeros and ones for each class."""
     return (y[:, None] == np.unique(y)).astype(float)
-
