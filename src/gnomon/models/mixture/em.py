@@ -55,17 +55,17 @@ class _EStep:
 
 def _step_of(view: View, r: Array, right: Array, log_likelihood: float) -> Step:
     """Sums over rows of responsibilities r (n, s), and of their products with `right` (n, s or 1, any)."""
-    w, wr = view.weights, view.weights[:, None] * r
-    products = (wr[:, :, None] * right).reshape(len(r), -1)
-    return Step(np.hstack([wr, products]), (log_likelihood, w @ r, (w * view.aligned["length"]) @ r))
+    w, out = view.weights, np.empty((*r.shape, right.shape[2] + 1))
+    np.multiply(w[:, None], r, out=out[:, :, 0])
+    np.multiply(out[:, :, :1], right, out=out[:, :, 1:])
+    return Step(out.reshape(len(r), -1), (log_likelihood, w @ r, (w * view.aligned["length"]) @ r))
 
 
 def _local_sums(swept: Swept) -> LocalSums:
     """The sums of a sweep with `_step_of`."""
     (log_likelihood, counts, energies), out = swept.sums, swept.product
-    s, p = len(counts), len(out)
-    products = out[:, s:].reshape(p, s, -1).transpose(1, 0, 2)
-    return LocalSums(log_likelihood, counts, energies, out[:, :s].T, products)
+    by_component = out.reshape(len(out), len(counts), -1).transpose(1, 0, 2)
+    return LocalSums(log_likelihood, counts, energies, by_component[:, :, 0], by_component[:, :, 1:])
 
 
 class CompleteRows:
