@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from commands import column, refusal, run
 from gnomon._cli.options import FORMS
 from gnomon.cli import main
-from gnomon.tables import read_table
+from gnomon.tables import read_table, write_table
 
 OPTIONS = ("--target", "kind", "--id", "name", "--model", "sppca", "--no-compare", "--out", "out")
 
@@ -31,6 +31,13 @@ def rows(n=40):
 
 def write(name, table, separator=","):
     Path(name).write_text("\n".join(separator.join(row) for row in table) + "\n")
+
+
+def read_whole(path):
+    """The columns of a text table, numbers as such."""
+    table = read_table(path, targets=["kind"], id="name")
+    columns = {name: table.X[:, j] for j, name in enumerate(table.feature_names)}
+    return {"name": table.ids} | columns | {"kind": table.targets["kind"]}
 
 
 def way_out(said):
@@ -55,12 +62,38 @@ def test_numbers_that_mean_nothing_are_asked_about_and_known_to_the_model():
     run("predict", "out", "empty.csv", "--out", "empty-answers.csv")
     assert column("known.csv", "p_x") == column("empty-answers.csv", "p_x")
     run("fit", "t.csv", *OPTIONS[:-1], "kept", "--keep", "b", "c")
+    table[3][2] = "-999"
+    write("new.csv", [table[0], table[3]])
+    run("predict", "kept", "new.csv", "--out", "more.csv")  # the fit has said that they are numbers
+
+
+@pytest.mark.parametrize("dask", [(), ("--dask",)])
+def test_numbers_that_mean_nothing_are_asked_about_in_new_rows(dask):
+    pytest.importorskip("dask")
+    write("t.csv", rows())
+    write_table("t.parquet", read_whole("t.csv"))
+    run("fit", "t.parquet", *OPTIONS, *dask)
+    table = rows()
+    table[3][2] = "-999"
+    write("new.csv", [table[0], table[3]])  # a row alone has no others to lie far from
+    for command in ("transform", "predict", "impute"):
+        said = refusal(command, "out", "new.csv", "--out", "answers.csv")
+        assert said.endswith(
+            "new.csv: -999 in 'b' lies far from all numbers of the fit; add --missing=-999 if it means an empty cell, "
+            "or keep it with --keep b.\n"
+        )
+        assert not Path("answers.csv").exists()
+    assert "-999 in 'b'" in refusal("report", "out", "new.csv", "--out", "page.html")
+    run("predict", "out", "new.csv", "--out", "known.csv", *way_out(said))
+    run("predict", "out", "new.csv", "--out", "kept.csv", "--keep", "b")
+    table[3][2] = ""
+    write("empty.csv", [table[0], table[3]])
+    run("predict", "out", "empty.csv", "--out", "empty-answers.csv")
+    assert column("known.csv", "p_x") == column("empty-answers.csv", "p_x") != column("kept.csv", "p_x")
 
 
 def test_marks_of_the_fit_are_known_in_tables_of_numbers():
     pytest.importorskip("pyarrow")
-    from gnomon.tables import write_table
-
     table = rows()
     table[3][2], table[5][3] = "n.d.", "-999"
     write("t.csv", table)

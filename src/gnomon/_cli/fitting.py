@@ -2,7 +2,7 @@
 
 import importlib.util
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from gnomon._cli.categorical import answer_columns
 from gnomon._cli.choosing import fit_model, gap_steps, parameters, traits_of
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
 from gnomon._cli.commands import AUTO, CALL, DOING, OPEN, InputError, one_line
+from gnomon._cli.marks import ask_of_marks, spans_of
 from gnomon._cli.outputs import said_in_one_line
 from gnomon._cli.reporting import write_page
 from gnomon._cli.sizes import settled
@@ -37,14 +38,12 @@ from gnomon.tables import (
     has_pyarrow,
     is_no_class,
     listing,
-    numbers_for_nothing,
     read_table,
     sha256_of,
     with_labels,
     write_parts,
     write_table,
 )
-from gnomon.tables._marks import HIGH, LOW
 from gnomon.targets import Targets
 
 MOST_COMPARED = 2000  # labeled rows; the baselines need cubic time in them
@@ -156,7 +155,7 @@ def fit(request: Request, table: Table) -> Run:
         except (ValueError, TypeError) as error:
             raise InputError(f"{table.path}: {in_words(table, error)}") from error
     pipeline = Pipeline([*before.steps, *gaps, *fitted.steps])
-    stored = stored_of(request, table, pipeline, guided)
+    stored = stored_of(request, table, pipeline, guided, spans_of(table.X[:, : n_numbers(table)]))
     notes = [f"{table.path} was read {table.assumed}."] if table.assumed else []
     notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
     notes += [note for note in (of_size, fitted.note) if note] + classes_alike(table, targets)
@@ -169,16 +168,22 @@ def fit(request: Request, table: Table) -> Run:
 def columns_step(table: Table, ignored: list[str]) -> BaseEstimator:
     """The step that takes the columns of a table by name, of answers too."""
     answers = {name: answers_of(cells) for name, cells in table.answers.items()}
-    names = table.feature_names
-    return named_columns(names[: len(names) - sum(map(len, answers.values()))], ignored, answers)
+    return named_columns(table.feature_names[: n_numbers(table)], ignored, answers)
 
 
-def stored_of(request: Request, table: Table | LargeTable, pipeline: Pipeline, guided: bool) -> StoredModel:
+def n_numbers(table: Table) -> int:
+    """How many features are numbers; those of answers stand behind them."""
+    return len(table.feature_names) - sum(len(answers_of(cells)) for cells in table.answers.values())
+
+
+def stored_of(
+    request: Request, table: Table | LargeTable, pipeline: Pipeline, guided: bool, spans: list[list[float]] | None
+) -> StoredModel:
     """A fitted pipeline with what is to be known of its table."""
     targets = list(table.targets) if guided else []
     unused = [*request.drop, *(name for name in table.targets if not guided)]
     facts = (request.id, unused, table.X.shape[0], request.layer, list(request.missing), request.unlabeled)
-    return StoredModel(pipeline, targets, *facts)
+    return StoredModel(pipeline, targets, *facts, spans)
 
 
 def targets_of(request: Request, table: Table, guided: bool) -> Targets | None:
@@ -206,7 +211,7 @@ def check_features(table: Table, keep: tuple[str, ...]) -> None:
     """Refuse columns that are no features."""
     _check_columns(table)
     _check_row_numbers(table, keep)
-    _check_marks(table, keep)
+    ask_of_marks(table, keep)
     _check_answers(table, keep)
 
 
@@ -228,27 +233,6 @@ def _check_row_numbers(table: Table, keep: tuple[str, ...]) -> None:
     counting = np.flatnonzero(np.all(table.X[1:3] - table.X[:2] == 1.0, axis=0))  # the few worth reading as a whole
     for j in counting[(np.diff(table.X[:, counting], axis=0) == 1.0).all(axis=0)]:
         refuse_counting(table, table.feature_names[j], keep, *table.X[:2, j])
-
-
-def _check_marks(table: Table, keep: tuple[str, ...]) -> None:
-    """Ask of numbers such as -999, which are rarely measured."""
-    if is_sparse(table.X):
-        return
-    some = np.flatnonzero(np.isin(table.X, [*LOW, *HIGH]).any(axis=0))
-    refuse_marks(table, {int(j): numbers_for_nothing(table.X[:, j]) for j in some}, keep)
-
-
-def refuse_marks(table: Table, marked: Mapping[int, Mapping[float, int]], keep: tuple[str, ...]) -> None:
-    """Refuse columns, by number, with numbers that lie far from all others, unless they are kept."""
-    found = {table.feature_names[j]: marks for j, marks in marked.items() if marks}
-    found = {name: marks for name, marks in found.items() if name not in keep}
-    if found:
-        marks = list(dict.fromkeys(f"{mark:g}" for marks in found.values() for mark in marks))
-        each = "it means an empty cell, or keep it" if len(marks) == 1 else "they mean empty cells, or keep them"
-        raise InputError(
-            f"{table.path}: {' and '.join(marks)} in {listing(found)} {'lies' if len(marks) == 1 else 'lie'} far from "
-            f"all other numbers; add {as_option('--missing', *marks)} if {each} with {as_option('--keep', *found)}."
-        )
 
 
 def _check_answers(table: Table, keep: tuple[str, ...]) -> None:

@@ -19,12 +19,12 @@ from gnomon._cli.fitting import (
     Run,
     check_kept,
     refuse_counting,
-    refuse_marks,
     scale_notes,
     size_notes,
     stored_of,
     targets_of,
 )
+from gnomon._cli.marks import refuse_marks
 from gnomon._cli.sizes import default_components
 from gnomon._cli.stored import check_cells
 from gnomon._cli.targets import in_words
@@ -46,6 +46,7 @@ class Look(NamedTuple):
     holes: int
     scaler: StandardScaler  # of the columns
     sample: np.ndarray  # features of the rows of the sample
+    spans: list[list[float]]  # least and largest number of each column
 
 
 def on_disk(request: Request) -> bool:
@@ -128,7 +129,7 @@ def fit(request: Request, table: LargeTable, tell: Callable[[str], None]) -> Run
             raise  # which names the table
         except (ValueError, TypeError, MemoryError) as error:
             raise InputError(f"{table.path}: {in_words(table, error)}") from error
-    stored = stored_of(request, table, Pipeline([*before.steps, *fitted.steps]), guided)
+    stored = stored_of(request, table, Pipeline([*before.steps, *fitted.steps]), guided, found.spans)
     some = Run(request, in_memory(table, rows, found.sample), None, stored, sample, None if y is None else y[rows])
     run = Run(request, table, targets, stored, X, y, sample=some)
     run.notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
@@ -185,7 +186,7 @@ def _look(request: Request, table: LargeTable, rows: np.ndarray) -> Look:
     if not given.all():
         name = table.feature_names[int(np.argmin(given))]
         raise InputError(f"{table.path}, column {name!r}: no row has a value; {drop_hint(name)}.")
-    return Look(holes, scaler, np.concatenate(kept))
+    return Look(holes, scaler, np.concatenate(kept), seen.spans())
 
 
 def _before(request: Request, table: LargeTable, found: Look) -> Pipeline:

@@ -43,7 +43,10 @@ OPTIONS = {
     "id": column("--id", metavar="COL", help="Column that names the rows; of a stored model, that of the fit."),
     "drop": column("--drop", multiple=True, metavar="COL...", help="Columns to leave out."),
     "keep": column(
-        "--keep", multiple=True, metavar="COL...", help="Keep these columns although they look like row numbers."
+        "--keep",
+        multiple=True,
+        metavar="COL...",
+        help="Keep these columns although they look like row numbers, or hold such as -999 far from all else.",
     ),
     "categorical": column(
         "--categorical",
@@ -155,7 +158,7 @@ OPTIONS = {
 }
 ROLES = ("table", "target", "labels", "id", "drop", "keep", "categorical")
 READING = ("target kind", "unlabeled", "missing", "layer", "form", "scale", "seed", "jobs")
-NEW_ROLES = ("id", "drop", "missing", "layer", "form")
+NEW_ROLES = ("id", "drop", "keep", "missing", "layer", "form")
 NEW_TABLE = (*NEW_ROLES, "safe csv", "replace file")
 
 

@@ -9,13 +9,14 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from gnomon._cli.commands import InputError, one_line
+from gnomon._cli.marks import ask_of_marks
 from gnomon.describe import Description, Target, describe
 from gnomon.export import load_metadata, load_model, save_model
 from gnomon.export.steps import known_answers
 from gnomon.tables import Table, TableError, is_h5ad, marks_for, read_table, table_parts, with_labels
 
-FACTS = ("targets", "id", "drop", "n_rows", "layer", "missing", "unlabeled")
-LATER = {"layer", "missing", "unlabeled"}  # facts that files of earlier versions lack
+FACTS = ("targets", "id", "drop", "n_rows", "layer", "missing", "unlabeled", "spans")
+LATER = {"layer", "missing", "unlabeled", "spans"}  # facts that files of earlier versions lack
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class StoredModel:
     layer: str | None = None  # of AnnData that it was fitted to, in place of X; taken from new .h5ad files too
     missing: list[str] = field(default_factory=list)  # cells that meant an empty one, and do in new tables
     unlabeled: str | None = None  # target cell that meant no label
+    spans: list[list[float]] | None = None  # least and largest number of each feature, but for those of answers
 
     @property
     def said(self) -> Description:
@@ -85,6 +87,7 @@ class StoredModel:
         with_targets: bool = False,
         labels: str | None = None,
         unlabeled: str | None = None,
+        keep: Sequence[str] = (),
         **asked: Any,
     ) -> Table:
         """Read a new table: columns are matched by name; those of the fit that have no use now may be there.
@@ -95,13 +98,13 @@ class StoredModel:
             raise InputError(f"--labels: the file has one target, and the model {len(self.targets) or 'none'}.")
         likely = self.targets if with_targets and labels is None else []
         roles = self._roles(path, **asked)
-        table = self._checked(read_table(path, likely_targets=likely, unlabeled=unlabeled, **roles))
+        table = self._checked(read_table(path, likely_targets=likely, unlabeled=unlabeled, **roles), keep)
         return table if labels is None else with_labels(table, labels, self.targets[0], unlabeled)
 
-    def parts(self, path: str, **asked: Any) -> Iterator[Table]:
+    def parts(self, path: str, keep: Sequence[str] = (), **asked: Any) -> Iterator[Table]:
         """The same, some rows at a time where the table may be large."""
         try:
-            yield from map(self._checked, table_parts(path, **self._roles(path, **asked)))
+            yield from (self._checked(part, keep) for part in table_parts(path, **self._roles(path, **asked)))
         except OSError as error:  # of the table, while a result is written
             raise InputError(f"{error.strerror or one_line(error)}.") from error
 
@@ -133,7 +136,9 @@ class StoredModel:
             "whole": whole,
         }
 
-    def _checked(self, table: Table) -> Table:
+    def _checked(self, table: Table, keep: Sequence[str]) -> Table:
+        if self.spans is not None:
+            ask_of_marks(table, keep, self.spans)
         if "unit" in self.pipeline.named_steps:
             check_cells(table)
         return table

@@ -40,6 +40,13 @@ class SeenNumbers:
         self.low = np.fmin(self.low, np.fmin.reduce(rest, axis=0))
         self.high = np.fmax(self.high, np.fmax.reduce(rest, axis=0))
 
+    def spans(self) -> list[list[float]]:
+        """The least and the largest number of each column, of all; four digits tell what lies far away."""
+        marks = np.array(LOW + HIGH)[:, None]
+        low = np.fmin(self.low, np.where(self.counts > 0, marks, np.inf).min(axis=0))
+        high = np.fmax(self.high, np.where(self.counts > 0, marks, -np.inf).max(axis=0))
+        return [[float(f"{a:.4g}"), float(f"{b:.4g}")] for a, b in zip(low, high)]
+
     def for_nothing(self) -> dict[int, Mapping[float, int]]:
         """What `numbers_for_nothing` finds in the columns in which it finds something."""
         found = {}
