@@ -105,6 +105,19 @@ def test_two_components_have_one_scale(page, wine):
     assert np.ptp(places[:, 1]) > 0.8 * (page.evaluate(f"{SCATTER}.height") - 58)
 
 
+@pytest.mark.parametrize("view, axis", [("{x: 1, y: 2}", 0), ("{x: 2, y: 1}", 1)])
+def test_a_component_that_would_be_a_thin_band_is_stretched_and_that_is_said(page, view, axis):
+    page.evaluate(f"{SCATTER}.view({{x: 6, y: 6}})")
+    page.evaluate(f"{SCATTER}.data.columns[1].values = {SCATTER}.data.columns[2].values.map(z => 0.07 * z)")
+    page.evaluate(f"{SCATTER}.view({view})")
+    places = np.array(page.evaluate(PLACES))
+    spread = np.ptp(places, axis=0)
+    assert spread[axis] / spread[1 - axis] == pytest.approx(0.28, rel=0.01)
+    said = page.locator(".scatter-summary").inner_text()
+    assert "component 2, stretched 4 times from" in said
+    assert "component 3 from" in said
+
+
 # Drag by so many pixels without a pause: how often rows were drawn, and the canvas before and after.
 DRAG = """([dx, dy]) => {
   const s = document.querySelector('.scatter').scatter, rows = s.drawRows, found = [0, s.base.toDataURL()];

@@ -178,6 +178,23 @@ def test_dims_choose_components_and_their_covariance(wine):
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("component 3", "component 1")
 
 
+@pytest.mark.parametrize("flat, times", [(0.6, 1), (0.24, 2), (0.07, 4), (1e-5, 1), (0.0, 1)])
+def test_a_component_that_would_be_a_thin_band_is_stretched_as_its_axis_says(flat, times):
+    circle = np.exp(2j * np.pi * np.arange(40) / 40)
+    Z = np.column_stack([circle.real, flat * circle.imag])
+    look = {"covariance": None, "labeled": np.zeros(40, dtype=bool), "values": np.full(40, np.nan)}
+    said = f", stretched {times} times" if times > 1 else ""
+    for places, names, shape in (
+        (Z, ("component 1", f"component 2{said}"), times),
+        (Z[:, ::-1], (f"component 1{said}", "component 2"), 1 / times),
+    ):
+        ax = ProjectionDisplay(projection=places, **look).plot().ax_
+        assert (ax.get_xlabel(), ax.get_ylabel()) == names
+        ax.figure.canvas.draw()
+        here, right, above = ax.transData.transform([[0, 0], [1, 0], [0, 1]])
+        assert (above - here)[1] / (right - here)[0] == pytest.approx(shape)
+
+
 @pytest.mark.parametrize("dims", [(0, 3), (0, 1, 2), (), (-1, 0)])
 def test_dims_that_do_not_exist_are_refused(wine, dims):
     X, seen, _, model = wine

@@ -58,7 +58,7 @@ footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line)
   font-size: .85rem; }
 @media (max-width: 34rem) { main { padding: .7rem 1rem 2rem; } h1 { font-size: 1.1rem; margin-bottom: .2rem; }
   h2 { margin: 1rem 0 .4rem; font-size: 1.1rem; padding-bottom: .1rem; } th, td { padding-right: .9rem; }
-  .lead { font-size: .92rem; line-height: 1.35; margin: .2rem 0; }
+  .lead, .lead + p { font-size: .92rem; line-height: 1.35; margin: .2rem 0; }
   .answer, .verdict { margin: .4rem 0; padding: .3rem .6rem; font-size: .88rem; line-height: 1.3; }
   .answer { padding-left: 1.3rem; } }
 .paper { display: none; }

@@ -13,7 +13,8 @@
  *              {name, kind: "number", values: n numbers or null}
  *              {name, kind: "classes", classes: names, values: n numbers of classes from 0, or null}
  *              {name, either: [i, j]}, of each row what column i has, and where that is null what column j has
- *   components  so many of the first columns are coordinates, which have one scale where two are shown
+ *   components  so many of the first columns are coordinates, which have one scale where two are shown, but for whole
+ *              times by which a thin band is stretched, as its axis says
  *   regions  how far rows may lie from where they are drawn, or null: {components, covariances, of}, of each different
  *              covariance of so many components the lower triangle, line by line, and of each row which of them it has;
  *              null for all the first

@@ -4,6 +4,7 @@
 "use strict";
 const MARGIN = { left: 52, right: 16, top: 16, bottom: 42 };
 const REACH = 16; // pixels from a row within which it is pointed at
+const BAND = 0.25, NOTHING = 1e-3; // spreads in parts of that of the other component: a thin band, and none to be seen
 const REST = 150; // milliseconds without a move after which the rows are drawn anew
 
 class Picture {
@@ -35,6 +36,7 @@ class Picture {
     this.ends = column && column.kind === "number" ? range(column.values.filter((value) => value !== null)) : [0, 1];
     this.codes = this.coded(column);
     this.sprites = new Map();
+    this.stretch = this.stretched();
     if (moved) this.window = this.everything();
     this.redraw();
   }
@@ -44,6 +46,21 @@ class Picture {
     // Rows of a class fill its lane evenly by steps of the golden ratio.
     const lane = (value, i) => (value === null ? NaN : value + 0.6 * (((i * 0.618034) % 1) - 0.5));
     return Float64Array.from(column.values, lane);
+  }
+
+  // How many times as large each of two components is drawn as the other would have it; null of other columns.
+  stretched() {
+    if (Math.max(this.shown.x, this.shown.y) >= this.data.components) return null;
+    const spread = [this.xs, this.ys].map(range).map(([low, high]) => high - low);
+    const least = Math.min(...spread), share = least / Math.max(...spread);
+    const times = share > NOTHING && share < BAND ? Math.ceil(BAND / share) : 1;
+    return spread.map((one) => (one === least ? times : 1));
+  }
+
+  // The name of a column that is an axis, and how it is drawn.
+  axisName(key) {
+    const { name } = this.data.columns[this.shown[key]], times = this.stretch ? this.stretch[key === "x" ? 0 : 1] : 1;
+    return times > 1 ? `${name}, stretched ${times} times` : name;
   }
 
   everything() {
@@ -67,11 +84,15 @@ class Picture {
     return { left, top, wide: this.width - left - MARGIN.right, high: this.height - top - MARGIN.bottom };
   }
 
-  // What leads from values to pixels: across they are a + b x, up c + d y; two components have the same scale.
+  // What leads from values to pixels: across they are a + b x, up c + d y; two components have the same scale,
+  // but for what stretches one that would be a thin band.
   scales() {
     const [x0, x1, y0, y1] = this.window, { left, top, wide, high } = this.inner();
     let b = wide / (x1 - x0), d = high / (y1 - y0);
-    if (Math.max(this.shown.x, this.shown.y) < this.data.components) b = d = Math.min(b, d);
+    if (this.stretch) {
+      const [across, up] = this.stretch, unit = Math.min(b / across, d / up);
+      [b, d] = [unit * across, unit * up];
+    }
     return [left + (wide - b * (x0 + x1)) / 2, b, top + (high + d * (y0 + y1)) / 2, -d];
   }
 
@@ -200,11 +221,11 @@ class Picture {
     }
     pen.fillStyle = this.ink;
     pen.textAlign = "center";
-    pen.fillText(columns[this.shown.x].name, (left + right) / 2, bottom + 34, right - left);
+    pen.fillText(this.axisName("x"), (left + right) / 2, bottom + 34, right - left);
     pen.save();
     pen.translate(12, (top + bottom) / 2);
     pen.rotate(-Math.PI / 2);
-    pen.fillText(columns[this.shown.y].name, 0, 0, bottom - top);
+    pen.fillText(this.axisName("y"), 0, 0, bottom - top);
     pen.restore();
   }
 

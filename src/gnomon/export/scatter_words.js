@@ -10,19 +10,20 @@ class Words extends Regions {
   }
 
   describe() {
-    const { columns, n } = this.data, { x, y, color } = this.shown;
+    const { columns, n } = this.data, { color } = this.shown;
     const drawn = this.xs.reduce((sum, value, i) => sum + Number.isFinite(value + this.ys[i]), 0);
-    const axis = (j) => {
-      const column = columns[j], ends = range(column.values.filter((value) => value !== null));
-      return column.kind === "number" ? `${column.name} from ${text(ends[0])} to ${text(ends[1])}` : column.name;
+    const reach = (column) => {
+      const ends = range(column.values.filter((value) => value !== null));
+      return column.kind === "number" ? ` from ${text(ends[0])} to ${text(ends[1])}` : "";
     };
-    let said = `${counted(drawn)} of ${counted(n)} rows are drawn: ${axis(x)} across, ${axis(y)} up.`;
+    const [across, up] = ["x", "y"].map((key) => `${this.axisName(key)}${reach(columns[this.shown[key]])}`);
+    let said = `${counted(drawn)} of ${counted(n)} rows are drawn: ${across} across, ${up} up.`;
     if (color !== null && columns[color].kind === "classes") {
       const { name, classes } = columns[color];
       const counts = this.counts(color).map(([many, given], j) => `${classes[j]}: ${counted(many)}${given}`);
       const others = counts.length > MOST ? `, and ${counts.length - MOST} other classes` : "";
       said += ` Rows by ${name}: ${counts.slice(0, MOST).join(", ")}${others}.`;
-    } else if (color !== null) said += ` The color is ${axis(color)}${this.given(color, () => true)}.`;
+    } else if (color !== null) said += ` The color is ${columns[color].name}${reach(columns[color])}${this.given(color, () => true)}.`;
     this.summary.textContent = said;
   }
 

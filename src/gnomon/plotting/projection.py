@@ -14,6 +14,7 @@ from gnomon.plotting.outliers import unlike
 MAX_LEGEND = 28
 MOST_SOLID = 2_000  # labeled rows with a point of their own where there are many rows
 MOST_MARKED = 20  # rows with a ring
+BAND, NOTHING = 0.25, 1e-3  # spreads, in parts of that of the other component: a thin band, and none to be seen
 RADIUS_95 = {1: 1.959964, 2: 2.447747}  # square roots of the 95 % points of chi-squared
 
 
@@ -21,8 +22,8 @@ RADIUS_95 = {1: 1.959964, 2: 2.447747}  # square roots of the 95 % points of chi
 class ProjectionDisplay(Display):
     """Rows in the latent space: labeled ones solid, unlabeled ones faint in the color of their prediction.
 
-    Made by `from_estimator`. Two components have one scale, and names of up to 12 classes stand beside their rows. Of
-    more than 10,000 rows the unlabeled ones are an image of their density in the mean of their colors. One component
+    Made by `from_estimator`. Two components have one scale; where that would leave a thin band one is stretched, as its
+    axis says. Names of up to 12 classes stand beside their rows. Of more than 10,000 rows the unlabeled ones are an image of their density in the mean of their colors. One component
     is drawn as lanes by class, or against a real target.
 
     Parameters
@@ -183,7 +184,8 @@ class ProjectionDisplay(Display):
                 color, marker = class_style(code)
                 self.ax_.scatter(*points[rows].T, color=color, marker=marker, **look)
         if len(self.dims) == 2:
-            self.ax_.set_aspect("equal", adjustable="datalim")
+            across, up = self.stretch
+            self.ax_.set_aspect(up / across, adjustable="datalim")
             if self.class_names is None and known.any():
                 bar = self.figure_.colorbar(self._scale(), ax=self.ax_, label=self.target_name, fraction=0.04)
                 literal([bar.ax.yaxis.label])
@@ -230,6 +232,14 @@ class ProjectionDisplay(Display):
         odd = np.flatnonzero(self.unlike > 1.0)
         return odd[np.argsort(-self.unlike[odd], kind="stable")][:MOST_MARKED]
 
+    @property
+    def stretch(self) -> Any:
+        """How many times as large each of two components is drawn as the other would have it, across and up."""
+        spread = np.ptp(self.projection, axis=0)
+        share = spread.min() / spread.max() if spread.max() > 0.0 else 1.0
+        times = int(np.ceil(BAND / share)) if NOTHING < share < BAND else 1
+        return tuple(times if one == spread.min() else 1 for one in spread)
+
     def _norm(self):
         from matplotlib.colors import Normalize
 
@@ -252,9 +262,11 @@ class ProjectionDisplay(Display):
         self.ax_.autoscale_view()
 
     def _name_axes(self):
-        self.ax_.set_xlabel(f"component {self.dims[0] + 1}")
+        times = self.stretch if len(self.dims) == 2 else (1,)
+        names = [f"component {j + 1}" + (f", stretched {n} times" if n > 1 else "") for j, n in zip(self.dims, times)]
+        self.ax_.set_xlabel(names[0])
         if len(self.dims) == 2:
-            self.ax_.set_ylabel(f"component {self.dims[1] + 1}")
+            self.ax_.set_ylabel(names[1])
         elif self.class_names is not None:
             self.ax_.set_yticks(range(len(self.class_names)), self.class_names)
             literal(self.ax_.get_yticklabels())
