@@ -30,7 +30,7 @@ def test_how_many_rows_are_predicted_and_how_surely():
     largest = model.predict_proba(X)[SEEN < 0].max(axis=1)
     first, *_ = said(model)
     assert first == (
-        f"163 rows without a label have a predicted cultivar, with a probability of {largest.mean():.2f} on the mean; "
+        f"163 rows without a label have a predicted cultivar, with a probability of {largest.mean():.2f} on average; "
         f"{(largest < 0.8).sum()} below 0.8."
     )
     right = 100 * (model.predict(X) == y)[SEEN < 0].mean()
@@ -98,5 +98,27 @@ def test_rows_to_label_and_rows_unlike_the_rest_are_named():
 
 
 def test_what_a_model_cannot_say_is_left_out():
-    assert said(PPCA(2).fit(X)) == []
     assert len(said(KDA(2).fit(X, SEEN))) == 1
+
+
+def test_without_labels_it_is_what_the_components_hold_and_what_labels_would_do():
+    model = PPCA(1).fit(X)
+    held = 1 - 13 * model.noise_variance_ / X.var(axis=0).sum()
+    first, second, last = said(model, y=None, names=())
+    assert first == f"1 component holds {100 * held:.1f} % of the variance of the 13 columns; the rest counts as noise."
+    t2, spe = model.hotelling_t2(X), model.spe(X)
+    limits = model.control_limits(0.01)
+    odd = np.flatnonzero((t2 > limits[0]) | (spe > limits[1]))
+    assert second.startswith(f"{len(odd)} rows of 178 are unlike the rest, beyond a 99 % limit: ")
+    assert set(re.findall(r"\d+", second.partition("limit: ")[2])) <= set(map(str, odd))
+    assert last == "Next: label a few rows of each kind; a fit with them as the target predicts the rest."
+    assert said(SPPCA(2).fit(X, SEEN), X[:9], SEEN[:9])[-1] == "No row is unlike the rest, beyond a 99 % limit."
+
+
+def test_how_good_predictions_are_is_said_where_it_was_measured():
+    found = compare(X, SEEN, n_components=2, estimators={"SPPCA": SPPCA(2)}, n_splits=2, random_state=0)
+    sentence = said(SPPCA(2).fit(X, SEEN), comparison=found)[2]
+    assert sentence.startswith("The predictions of SPPCA itself err on ")
+    assert found.verdict.endswith(sentence)
+    bare = replace(found, verdict=found.verdict.removesuffix(sentence).rstrip())
+    assert len(said(SPPCA(2).fit(X, SEEN), comparison=bare)) == len(said(SPPCA(2).fit(X, SEEN), comparison=found)) - 1

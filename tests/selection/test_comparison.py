@@ -71,6 +71,13 @@ def test_a_small_difference_cannot_be_told():
     assert "in 4 splits" in result.protocol
 
 
+@pytest.mark.parametrize("n, word", [(59, "cannot be told"), (60, "did not help")])
+def test_of_few_rows_without_a_difference_it_cannot_be_told(n, word):
+    result = told({name: outcome(0.0, n=n) for name in ("SPPCA", "PCA")})
+    assert result.labels == [word]
+    assert "equal on every row" in result.verdict
+
+
 def test_a_projection_that_is_that_of_pca_was_not_helped():
     result = told({"SPPCA": outcome(0.1, turned=0.3), "PCA": outcome(0.4)})
     assert result.labels == ["did not help"]

@@ -1,30 +1,56 @@
 """The first part of a report: what came out, in sentences, and what to do next."""
 
+import re
+
 import numpy as np
 
 from gnomon.describe import unusual
 from gnomon.export import _report_page as html
+from gnomon.export._report_fit import share_in_components
+from gnomon.plotting.outliers import beyond_limits
 
 N_NAMED = 5
+OWN = "The predictions of "  # the beginning of a sentence of a verdict
 SURE = 0.8  # a probability below which a prediction is called unsure
 
 
 def answer(said, X, y, y_true, row_ids, names, comparison, wanted):
     """A list of what was predicted and how surely, whether labels helped, and which rows to label and to mistrust.
 
+    Of a model without labels it is what the components hold, and what labels would do.
+
     `wanted` are numbers of rows that are best labeled next.
     """
     n = X.shape[0]
-    items = [] if said.predict is None else _predicted(said, X, y, y_true, names)
-    if comparison:
-        items.append(_helped(comparison))
+    items = _held(said) if not said.targets else []
+    items += [] if said.predict is None else _predicted(said, X, y, y_true, names)
+    items += _helped(comparison) if comparison else []
     if len(wanted):
         items.append(["Label next, to teach it most: ", *html.listed(wanted[:N_NAMED], row_ids), "."])
     if said.typicality is not None:
-        odd = unusual(said.typicality(X))
-        few = f"{html.count(len(odd), 'row')} of {n:,} {'is' if len(odd) == 1 else 'are'} unlike the rest: "
-        items.append([few, *html.listed(odd, row_ids, N_NAMED), "."] if len(odd) else "No row is unlike the rest.")
+        items.append(_unlike(unusual(said.typicality(X)), n, row_ids, ""))
+    elif said.monitor is not None:
+        items.append(_unlike(beyond_limits(said, X), n, row_ids, ", beyond a 99 % limit"))
+    if not said.targets:
+        items.append("Next: label a few rows of each kind; a fit with them as the target predicts the rest.")
     return f'<ul class="answer">{"".join(html.tag("li", item) for item in items)}</ul>' if items else ""
+
+
+def _held(said):
+    """How much of the columns is in the components, where the model says so."""
+    share = share_in_components(said)
+    if share is None:
+        return []
+    hold = f"{html.count(said.n_components, 'component')} {'holds' if said.n_components == 1 else 'hold'}"
+    of = html.count(said.n_features, "column")
+    return [f"{hold} {100 * share:.1f} % of the variance of the {of}; the rest counts as noise."]
+
+
+def _unlike(odd, n, row_ids, how):
+    if not len(odd):
+        return f"No row is unlike the rest{how}."
+    few = f"{html.count(len(odd), 'row')} of {n:,} {'is' if len(odd) == 1 else 'are'} unlike the rest{how}: "
+    return [few, *html.listed(odd, row_ids, N_NAMED), "."]
 
 
 def _predicted(said, X, y, y_true, names):
@@ -58,7 +84,7 @@ def _of_classes(rows, target, found, name, y_true):
     if found.proba is not None:
         largest = np.max(found.proba[rows], axis=1)
         unsure = int((largest < SURE).sum())
-        text += f", with a probability of {largest.mean():.2f} on the mean; {unsure or 'none'} below {SURE:g}"
+        text += f", with a probability of {largest.mean():.2f} on average; {unsure or 'none'} below {SURE:g}"
     if y_true is not None:
         right = target.codes(y_true)[rows] == target.codes(found.values)[rows]
         text += f". {100 * right.mean():.1f} % agree with the hidden truth"
@@ -70,11 +96,11 @@ def _rows_without(rows):
 
 
 def _helped(comparison):
-    """The first sentence of the verdict; of several targets, those where labels helped and those where they did not."""
+    """The first sentence of the verdict, and how good predictions are; of several targets, where labels helped."""
     targets = html.targets_of(comparison)
     words = comparison.labels
     if words is None or len(targets) == 1:
-        first, dot, _ = comparison.verdict.partition(". ")
-        return html.signed(first + dot.strip(), targets)
+        first, *rest = re.split(r"(?<=\.) (?=[A-Z])", comparison.verdict)
+        return [html.signed(text, targets) for text in [first, *(one for one in rest[-1:] if one.startswith(OWN))]]
     said = [f"{name}: {word or 'not compared'}" for name, word in zip(targets, words, strict=True)]
-    return f"Whether the labels helped, by target: {'; '.join(said)}."
+    return [f"Whether the labels helped, by target: {'; '.join(said)}."]

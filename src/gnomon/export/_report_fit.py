@@ -60,10 +60,18 @@ def _likelihood(said, units):
     if fit.noise_variance is None:
         return
     yield f"noise variance of a column{units}", html.number(fit.noise_variance)
-    if said.loadings is not None and said.spectrum is not None and said.spectrum.of == "rows":
-        signal = float((said.spectrum.own - fit.noise_variance).sum())
-        share = 100 * signal / (signal + fit.noise_variance * said.n_features)
-        yield "share of the columns' variance in the components", f"{share:.1f} %"
+    share = share_in_components(said)
+    if share is not None:
+        yield "share of the columns' variance in the components", f"{100 * share:.1f} %"
+
+
+def share_in_components(said):
+    """Which part of the variance of the columns is in the components; None where the model does not say."""
+    noise = said.fit.noise_variance
+    if noise is None or said.loadings is None or said.spectrum is None or said.spectrum.of != "rows":
+        return None
+    signal = float((said.spectrum.own - noise).sum())
+    return signal / (signal + noise * said.n_features)
 
 
 def _tables(fit):

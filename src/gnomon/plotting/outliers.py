@@ -82,9 +82,7 @@ class OutlierDisplay(Display):
     @property
     def beyond(self) -> Any:
         """Numbers of the rows beyond one of `limits`, the farthest first."""
-        far = np.maximum(self.t2 / self.limits[0], self.spe / self.limits[1])
-        odd = np.flatnonzero(far > 1.0)
-        return odd[np.argsort(-far[odd], kind="stable")]
+        return _farthest(np.maximum(self.t2 / self.limits[0], self.spe / self.limits[1]))
 
     def _draw(self):
         odd = self.beyond
@@ -126,6 +124,16 @@ def unlike(said, X):
     """How far each row (n,) of X is from those of the fit: T2 or SPE in its 99 % limit, whichever is more."""
     t2, spe, _, far = _beside_limits(said, X)
     return np.maximum(t2 / far[0], spe / far[1])
+
+
+def beyond_limits(said, X):
+    """Numbers of the rows beyond one of the 99 % limits, the farthest first."""
+    return _farthest(unlike(said, X))
+
+
+def _farthest(far):
+    odd = np.flatnonzero(far > 1.0)
+    return odd[np.argsort(-far[odd], kind="stable")]
 
 
 def _beside_limits(said, X):

@@ -23,8 +23,9 @@ class ProjectionDisplay(Display):
     """Rows in the latent space: labeled ones solid, unlabeled ones faint in the color of their prediction.
 
     Made by `from_estimator`. Two components have one scale; where that would leave a thin band one is stretched, as its
-    axis says. Names of up to 12 classes stand beside their rows. Of more than 10,000 rows the unlabeled ones are an image of their density in the mean of their colors. One component
-    is drawn as lanes by class, or against a real target.
+    axis says. Names of up to 12 classes stand beside their rows. Of more than 10,000 rows the unlabeled ones are an
+    image of their density in the mean of their colors. One component is drawn as lanes by class, or against a real
+    target.
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ SAID = {
     "did not help": "The labels did not help",
     "cannot be told": "It cannot be told with these labels whether they helped",
 }
+FEW = 60  # rows without any difference below which, by the rule of three, more than one in twenty others may differ
 SAME = 1.0  # degree: a projection that is nearer to that of PCA is the same
 
 
@@ -338,7 +339,11 @@ def _helped(losses, without, turned, metric):
     """One of `SAID`: what a projection gains over that of PCA, which is the same without labels."""
     _, low, high = losses.gain(without)
     worthless = metric == "R2" and losses.interval(metric).value >= 1.0  # no better than the mean of the target
-    if worthless or high <= 0.0 or (turned is not None and turned < SAME):
+    if worthless or (turned is not None and turned < SAME):
+        return "did not help"
+    if low == high == 0.0 and losses.n_scored < FEW:  # equal on every row, and on how many more is not known
+        return "cannot be told"
+    if high <= 0.0:
         return "did not help"
     return "helped" if low > 0.0 else "cannot be told"
 
