@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 
-from gnomon import CPPCA, KDA, SPPCA
+from gnomon import CPPCA, KDA, SPPCA, GuidedProjection
 from gnomon.export import write_report
+from gnomon.selection import compare
 from pages import PLACES, bottles, canvas, draw, in_browser, opened, pixels, pixels_of, report_of, until
 
 pytestmark = in_browser
@@ -167,6 +168,22 @@ def test_every_row_stands_out_from_the_paper(browser, report, scheme):
         marks = page.evaluate(f"[...Array(64).keys()].map(code => {SCATTER}.colorOf(Math.min(code, 2)))")
         assert contrast([[int(c) for c in re.findall(r"\d+", mark)] for mark in marks], paper).min() > 2.95
     assert messages == []
+    page.context.close()
+
+
+def test_targets_of_both_kinds_print_on_three_pages_beside_a_comparison(browser, tmp_path):
+    X, y = load_wine(return_X_y=True)
+    seen = np.empty((178, 3), dtype=object)
+    seen[::10] = [[f"class {y[i]}", 3.0 * X[i, 6] + 0.01 * i, 0.01 * X[i, 12] + 0.1] for i in range(0, 178, 10)]
+    model = GuidedProjection(4)
+    found = compare(scale(X), seen, n_components=4, estimators={"guided": model}, n_splits=3, random_state=0)
+    model.fit(scale(X), seen)
+    names = ["kind", "taste", "body"]
+    path = write_report(tmp_path / "r.html", estimator=model, X=scale(X), y=seen, target_names=names, comparison=found)
+    page, *_ = opened(browser, path)
+    assert len(re.findall(rb"/Type\s*/Page[^s]", page.pdf(prefer_css_page_size=True))) <= 3
+    teachers = [text for text in page.locator("th").all_inner_texts() if text.startswith("teacher of ")]
+    assert teachers == [f"teacher of {name}" for name in names]
     page.context.close()
 
 

@@ -18,7 +18,7 @@ def fit_section(said, names, units):
             of = name if target.kind == "real" else "the class codes"
             rows.append((f"noise variance of {of}", html.number(float(target.noise_variance))))
     rows += [("held at its floor", name) for name in fit.floors]
-    found = _tables(fit) + _path(said)
+    found = _tables(fit, names) + _path(said)
     if not rows and not found:
         return ""
     doubts = html.tag("p", " ".join(_doubts(fit, said.parameters))) if any(_doubts(fit, said.parameters)) else ""
@@ -74,11 +74,13 @@ def share_in_components(said):
     return signal / (signal + noise * said.n_features)
 
 
-def _tables(fit):
+def _tables(fit, names):
     parts = [html.tag("p", fit.about_tables, "soft")] if fit.about_tables else []
     for header, lines in fit.tables:
         cells = [[value if isinstance(value, int | str) else html.number(value) for value in line] for line in lines]
         numeric = [j for j, value in enumerate(lines[0]) if not isinstance(value, str)]
+        for j, name in enumerate(names):
+            header = [cell.replace(f"column {j} of y", name) for cell in header]
         parts.append(html.table(header, cells, numeric=numeric))
     return "".join(parts)
 

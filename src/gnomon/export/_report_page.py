@@ -73,13 +73,17 @@ footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line)
   figure { margin: .3rem 0; } h2 + p { break-after: avoid; }
   section:has(> figure, .panel:only-child):not(:has(table, figure ~ figure)) { break-inside: avoid; }
   figure img { max-height: 5.6cm; } section:has(.panel) + section img { max-height: 4.6cm; }
-  figcaption { margin-top: .1rem; }
+  section > figure:has(+ figure), section > figure + figure { display: inline-block; width: 48%; vertical-align: top; }
+  section:has(> figure ~ figure ~ figure) > figure { width: 24%; }
+  figcaption { margin-top: .1rem; } section:has(> h3 ~ .long ~ h3) { columns: 2; column-gap: 7mm; }
   .panels { grid-template-columns: repeat(auto-fit, minmax(5.5cm, 1fr)); gap: .4rem 1.2rem; }
   .panels:has(.panel:nth-child(4)) { grid-template-columns: repeat(4, 1fr); }
   .bars { gap: 0 .4rem; grid-template-columns: minmax(4rem, auto) minmax(2rem, 1fr) auto; } .bar { height: .7rem; }
   .answer, .verdict { margin: .4rem 0; padding: .3rem .7rem; } .answer { padding-left: 1.5rem; }
   footer { margin-top: .5rem; padding-top: .3rem; }
-  .long tbody tr:nth-child(n+13) { display: none; } .paper { display: block; }
+  .long tbody tr:nth-child(n+13) { display: none; }
+  section:has(> .long ~ .long ~ .long) > .long tbody tr:nth-child(n+7) { display: none; }
+  .paper { display: block; }
   figure, tr, .verdict, .answer, .panel { break-inside: avoid; }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; } }
 """
@@ -179,7 +183,7 @@ def listed(rows, row_ids, most=None, beside=None):
     return parts + [" and others"] * (most is not None and len(rows) > most)
 
 
-PRINTED = 12  # lines of a table that are put on paper, see the style
+PRINTED = 12  # lines of a table that are put on paper, half of them where a section has more; see the style
 
 
 def table(header, rows, *, numeric=(), kinds=None):
@@ -194,7 +198,7 @@ def table(header, rows, *, numeric=(), kinds=None):
     head = f"<thead>{line(header, 'th')}</thead>" if header else ""
     if len(rows) <= PRINTED or not header:
         return f'<div class="wide"><table>{head}<tbody>\n{body}\n</tbody></table></div>'
-    note = tag("p", f"The first {PRINTED} of {len(rows)} lines; the page on a screen has all.", "paper soft")
+    note = tag("p", f"The first of {len(rows)} lines are here; the page on a screen has all.", "paper soft")
     return f'<div class="wide long"><table>{head}<tbody>\n{body}\n</tbody></table></div>{note}'
 
 
