@@ -7,10 +7,12 @@ import shlex
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.sparse import csr_matrix, save_npz
 
 from commands import refusal
 from gnomon.cli import main
 from gnomon.datasets import load_iris
+from gnomon.tables import write_table
 
 MESS = """sample;moisture;protein;temp;date;batch;passed;label;const;dup
 s1;10,5;8,7;20;2024-01-02;A;yes;good;1;10,5
@@ -177,3 +179,41 @@ def test_long_numbers_are_shown_short(tmp_path):
     text = look(tmp_path / "t.csv")
     assert "0.123457, 2.5, 1e-300" in text
     assert "a text that i..., b, c" in text
+
+
+def test_a_folder_is_looked_at_in_all_of_its_files(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for j, name in enumerate("abc"):  # a class a file
+        write_table(folder / f"{name}.parquet", {"x": np.arange(40.0) ** 0.5 + j, "kind": np.full(40, name)})
+    said = look(folder)
+    assert f"{folder}: 120 rows, 2 columns\n" in said
+    assert "a, b, c" in said
+    assert "--target kind" in said
+    monkeypatch.setattr("gnomon._cli.looking.MOST_ROWS", 30)
+    assert f"{folder}: 30 rows, the first of each of 3 files, 2 columns\n" in look(folder)
+    assert not looked(folder)[0]["all_rows"]
+
+
+def test_of_wide_tables_fewer_rows_are_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setattr("gnomon.tables._cells.CELLS", 100)
+    monkeypatch.setattr("gnomon.tables._cells.FEWEST", 5)
+    X = np.random.default_rng(0).normal(size=(30, 10))
+    write_table(tmp_path / "t.csv", {f"x{j}": X[:, j] for j in range(10)})
+    np.save(tmp_path / "t.npy", X)
+    for name in ("t.csv", "t.npy"):
+        assert f"{name}: the first 10 rows, 10 columns\n" in look(tmp_path / name)
+    monkeypatch.setattr("gnomon.tables._cells.FEWEST", 20)
+    assert "t.csv: the first 20 rows, 10 columns\n" in look(tmp_path / "t.csv")
+
+
+def test_true_and_false_are_no_numbers_and_labels_may_be_beside(tmp_path):
+    rows = ["a,ripe", *(f"{0.5 * i},{i % 3 == 0}" for i in range(9))]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    found, columns = looked(tmp_path / "t.csv")
+    assert (columns["ripe"]["kind"], columns["ripe"]["role"]) == ("yes or no", "target?")
+    save_npz(tmp_path / "s.npz", csr_matrix(np.diag([1.0, 2.0, 3.0, 400.0])))
+    found, _ = looked(tmp_path / "s.npz")
+    assert "--labels takes labels from a file of text" in found["remarks"][-1]
+    assert "--scale standard" in found["command"]  # as its remark advises

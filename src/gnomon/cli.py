@@ -102,8 +102,8 @@ def fit(compare, out, safe_csv, force, dry_run, **asked):
 def look(table, layer, form):
     """Say what a table holds, and how to begin.
 
-    Every column of the first 20,000 rows: what it is, how much of it is missing, and what it may be for: the target,
-    the name of the rows, a feature. Nothing is fitted and nothing written.
+    Every column of the first rows, 20,000 at most and fewer of wide tables: what it is, how much of it is missing, and
+    what it may be for: the target, the name of the rows, a feature. Nothing is fitted and nothing written.
 
     \b
     gnomon look flowers.csv

@@ -93,6 +93,8 @@ class Look:
     def __str__(self) -> str:
         n, p = self.cells.n_rows, len(self.columns)
         rows = f"{n} rows" if self.cells.whole else f"the first {n} rows"
+        if not self.cells.whole and self.cells.n_files > 1:
+            rows = f"{n} rows, the first of each of {self.cells.n_files} files"
         lines = [f"{self.cells.path}: {rows}, {p} columns" + (f" ({self.cells.assumed})" if self.cells.assumed else "")]
         header = ("column", "is", "role", "missing", "different", "such as")
         order = sorted(self.columns, key=lambda one: one.role == "feature" and not one.remarks)
@@ -118,9 +120,11 @@ def look(path: str, layer: str | None = None, form: Sequence[str] = ()) -> Look:
     said = _of_summaries(columns, form)
     scale, remarks = _of_all(columns)
     remarks += [*said, *_of_form(cells, columns)]
+    if not any(one.role == "target?" for one in columns):
+        remarks.append("no column looks like a target; --target names one, --labels takes labels from a file of text")
     form = [*form, LEAVE_OUT] if said else form
     how = [*([] if layer is None else ["--layer", layer]), *(["--form", *form] if form else [])]
-    command = _command(path, columns, "none" if cells.sparse else scale, how)
+    command = _command(path, columns, scale, how)
     if cells.odd_header:
         command = shlex.join(["gnomon", "look", path, *how, "--form", "no-header"])
     return Look(cells, columns, remarks, command)
@@ -140,15 +144,17 @@ def _column(name: str, cells: list[Any]) -> Column:
     found.placeholders = marks = [text for text in counts if stands_for_nothing(text) and _number(text) is None]
     rest = [text for text in counts if text not in marks]
     numbers = {text: _number(text) for text in rest}
+    truth = {text.casefold() for text in rest} == {"true", "false"}
     if rest and all(value is not None for value in numbers.values()):
         known = {text: value for text, value in numbers.items() if value is not None}
         found.values = np.array([np.nan if cell is None else known.get(str(cell), np.nan) for cell in cells])
         found.kind = "whole numbers" if all(value == np.floor(value) for value in known.values()) else "numbers"
+        found.kind, found.truth = ("yes or no", True) if truth else (found.kind, False)
         _tell_numbers(found)
     elif rest and all(DATE.fullmatch(text) for text in rest):
         found.kind = "dates"
     elif {text.casefold() for text in rest} in YES_NO:
-        found.kind, found.truth = "yes or no", {text.casefold() for text in rest} == {"true", "false"}
+        found.kind, found.truth = "yes or no", truth
     else:
         found.kind, found.placeholders = "text", [text for text in counts if is_no_class(text)]
     found.cells = cells

@@ -25,6 +25,8 @@ from gnomon.tables._table import MISSING, Table, TableError, Wanted
 from gnomon.tables._text import TABS, opened_rows
 from gnomon.tables._written import PERCENT
 
+CELLS, FEWEST = 300_000, 1_000  # that are looked at, which takes a second; of so many rows in any case
+
 
 @dataclass(frozen=True)
 class Cells:
@@ -36,6 +38,7 @@ class Cells:
     assumed: str = ""  # how the file was read, where its name does not say so
     sparse: bool = False
     odd_header: bool = False  # whether the names of columns look like a row of numbers
+    n_files: int = 1  # of each of which these are the first rows
 
     @property
     def n_rows(self) -> int:
@@ -63,10 +66,15 @@ def read_cells(path: str | Path, most: int, layer: str | None = None, form: Sequ
     if kind in (".mtx", ".npy"):
         return _matrix((read_mtx if kind == ".mtx" else read_npy)(path, Wanted()), most)
     if kind == ".h5ad":
-        beside = {name: cells[:most] for name, cells in beside_of(open_h5ad(path)).items()}
         found = _matrix(read_h5ad(path, Wanted(layer=layer)), most)
+        beside = {name: cells[: found.n_rows] for name, cells in beside_of(open_h5ad(path)).items()}
         return replace(found, columns={**beside, **found.columns})
     return _frame(path, kind, most)
+
+
+def _rows_of(most: int, n_columns: int) -> int:
+    """How many rows are looked at: fewer of wide tables."""
+    return min(most, max(FEWEST, CELLS // max(1, n_columns)))
 
 
 def _text(path: str, most: int, asked: Sequence[str]) -> Cells:
@@ -92,6 +100,7 @@ def _of_body(body: Body, most: int) -> Cells:
     twice = [name for name, n in Counter(names).items() if n > 1]
     if twice:
         raise TableError(f"{body.path}: several columns are called {twice[0]!r}; rename all but one.")
+    most = _rows_of(most, len(names))
     chunk = list(islice(body, most + 1))
     if not names or not chunk:
         raise TableError(f"{body.path}: a header and no rows.")
@@ -116,22 +125,36 @@ def _given(cell: str, body: Body, j: int) -> str | None:
 
 def _frame(path: str, kind: str, most: int) -> Cells:
     if kind == SUFFIX:
-        check_alike(path)
-        opened = readable(path, lambda parquet: parquet.ParquetFile(parquet_files(path)[0]))
-        native = readable(path, lambda _: importlib.import_module("pyarrow").Table.from_batches(
-            list(islice(opened.iter_batches(most), 1)), opened.schema_arrow))  # fmt: skip
-        whole = len(native) == opened.metadata.num_rows and len(parquet_files(path)) == 1
+        names, files = check_alike(path), parquet_files(path)
+        most = -(-_rows_of(most, len(names)) // len(files))  # of each file: the last may be unlike the first
+        parts = [_first_rows(path, file, most) for file in files]
+        whole = all(found[1] for found in parts)
+        natives = [found[0] for found in parts]
     else:
         table = feather(path)
-        native, whole = table.slice(0, most), len(table) <= most
-    frame = nw.from_native(native, eager_only=True)
-    columns = {name: frame[name].to_list() for name in names_of(frame.columns)}
-    return Cells(path, {name: [None if v is None or v != v else v for v in values] for name, values in columns.items()},
-                 whole)  # fmt: skip
+        names, files, most = names_of(table.column_names), [path], _rows_of(most, len(table.column_names))
+        natives, whole = [table.slice(0, most)], len(table) <= most
+    frames = [nw.from_native(native, eager_only=True) for native in natives]
+    columns = {name: [_value(value) for frame in frames for value in frame[name].to_list()] for name in names}
+    return Cells(path, columns, whole, n_files=len(files))
+
+
+def _first_rows(path: str, file: Path, most: int) -> tuple[Any, bool]:
+    """At most so many rows of a Parquet file, and whether these are all."""
+    opened = readable(path, lambda parquet: parquet.ParquetFile(file))
+    pyarrow = importlib.import_module("pyarrow")
+    batches = readable(path, lambda _: list(islice(opened.iter_batches(most), 1)))
+    native = pyarrow.Table.from_batches(batches, opened.schema_arrow)
+    return native, len(native) == opened.metadata.num_rows
+
+
+def _value(value: Any) -> Any:
+    return None if value is None or value != value else value
 
 
 def _npz(path: str, most: int) -> Cells:
     table = read_npz(path, Wanted())
+    most = _rows_of(most, table.X.shape[1])
     X = table.X[:most]
     X = X.toarray() if is_sparse(X) else X
     columns = {name: [None if v != v else v for v in X[:, j].tolist()] for j, name in enumerate(table.feature_names)}
@@ -142,6 +165,7 @@ def _npz(path: str, most: int) -> Cells:
 
 
 def _matrix(table: Table, most: int) -> Cells:
+    most = _rows_of(most, table.X.shape[1])
     X = table.X[:most]
     X = X.toarray() if is_sparse(X) else X
     columns = {name: [None if v != v else v for v in X[:, j].tolist()] for j, name in enumerate(table.feature_names)}
