@@ -285,3 +285,16 @@ def test_a_target_of_numbers_stays_one_beside_what_means_no_label(decimal):
     Path("labels.txt").write_text("\n".join(row[2].replace(",", ".") for row in rows) + "\n")
     labels = ("--labels", "labels.txt", "--target", "w", "--unlabeled", "n.b.", "--model", "sppca", "--no-compare")
     assert "target w: real numbers" in run("fit", "t.csv", "--drop", "water", *labels, "--out", "two")
+
+
+def test_columns_without_names_may_be_called_by_number():
+    table = rows()
+    write("t.csv", table[1:])
+    run("fit", "t.csv", "--form", "no-header", "--target", "5", "--id", "1", "--drop", "2", *OPTIONS[4:])
+    run("predict", "out", "t.csv", "--form", "no-header", "--id", "1", "--out", "answers.csv")
+    assert column("answers.csv", "column1") == [row[0] for row in table[1:]]
+    write("named.csv", table)
+    said = refusal("fit", "named.csv", "--target", "5", *OPTIONS[4:-1], "other")
+    assert said.endswith("no column '5' for --target. The columns go by name, and number 5 is 'kind'.\n")
+    Path("fit.toml").write_text('target = ["5"]\nform = ["no-header"]\nid = "1"\n')
+    run("fit", "t.csv", "--config", "fit.toml", *OPTIONS[4:-1], "more")

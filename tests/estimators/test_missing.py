@@ -1,13 +1,15 @@
 """Missing entries in X, with or without missing targets: likelihood, posterior, prediction, imputation."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from gnomon import PPCA, SPPCA
+from gnomon import CPPCA, PPCA, SPPCA
+from gnomon.selection import compare
 from oracles import gaussian
 
 from .support import coded, entries_missing, oracle
@@ -198,6 +200,10 @@ class TestBadInput:
         X[:, 4] = np.nan
         with pytest.raises(ValueError, match="column 4 of X is never observed"):
             SPPCA(2).fit(X, Y)
+        frame = pd.DataFrame(X, columns=list("abcdefghijkl")[: X.shape[1]])
+        for ask in (SPPCA(2).fit, PPCA(2).fit, CPPCA(2).fit, compare):
+            with pytest.raises(ValueError, match="column 'e' of X is never observed"):
+                ask(frame, Y[:, 0])
 
     @pytest.mark.parametrize("solver", ["ratio", "moments", "subspace"])
     def test_other_solvers_need_complete_rows(self, solver):

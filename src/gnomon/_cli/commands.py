@@ -9,6 +9,7 @@ import click
 
 AUTO = "auto"  # a model, or a number of components, that is found
 OPEN = (AUTO, "search")  # names that leave the model open
+COLUMNS = ("target", "id", "drop", "keep", "categorical")  # options that name columns
 CALL, DOING, WORDS = "gnomon.call", "gnomon.doing", "gnomon.words"  # what a context knows of its command
 
 
@@ -82,6 +83,13 @@ def _say(message: str) -> None:
     click.echo(f"gnomon: {message}", err=True)
 
 
+def _of_numbers(names: Any) -> Any:
+    """Columns without names, which may be called by their numbers, as the reader of tables calls them."""
+    if isinstance(names, str):
+        return f"column{int(names)}" if names.isdecimal() else names
+    return tuple(_of_numbers(name) for name in names)
+
+
 class ManyValues(click.Command):
     """A command whose repeatable options also take several values at once: `--target a b`.
 
@@ -94,7 +102,10 @@ class ManyValues(click.Command):
         if ctx.resilient_parsing and args and args[-1].startswith("--"):
             args = args[:-1]  # the shell asks for its value: without it the words before are understood
         ctx.meta[WORDS] = list(args)
-        return super().parse_args(ctx, self._expanded(args))
+        rest = super().parse_args(ctx, self._expanded(args))
+        if "no-header" in (ctx.params.get("form") or ()):
+            ctx.params |= {name: _of_numbers(ctx.params[name]) for name in COLUMNS if ctx.params.get(name)}
+        return rest
 
     def shell_complete(self, ctx, incomplete):
         """A further value of an option that takes several, or what any command completes."""

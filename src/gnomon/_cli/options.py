@@ -107,8 +107,8 @@ OPTIONS = {
         multiple=True,
         type=click.Choice(FORMS),
         metavar="HOW...",
-        help="How text is written where it does not tell: no-header (columns are column1, column2, ...), transposed (a "
-        "column is a sample), decimal-comma, decimal-point; no-summary leaves out rows such as Total or Mean that hold "
+        help="How text is written where it does not tell: no-header (columns are column1, column2, ..., or 1, 2, ... for short), "
+        "transposed (a column is a sample), decimal-comma, decimal-point; no-summary leaves out rows such as Total or Mean that hold "
         "sums or means of others, all-rows takes them for samples.",
     ),
     "missing": click.option(

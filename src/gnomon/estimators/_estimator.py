@@ -281,13 +281,14 @@ def check_values(rows, *, fit=False):
     return seen.missing
 
 
-def check_observed(rows):
-    """Raise when a column of incomplete rows is never observed, and when every column is constant."""
+def check_observed(rows, names=None):
+    """Raise when a column of incomplete rows is never observed, by its name, and when every column is constant."""
     found = rows.anew().fold(column_range)
     check_size("X", np.concatenate([found.low, found.high]))
     never = np.flatnonzero(np.isnan(found.high))
     if len(never):
-        raise ValueError(f"column {never[0]} of X is never observed; drop it.")
+        which = never[0] if names is None else repr(str(names[never[0]]))
+        raise ValueError(f"column {which} of X is never observed; drop it.")
     if (found.high == found.low).all():
         raise ValueError("X is constant: every column has one value wherever it is observed; there is nothing to fit.")
 
@@ -394,7 +395,7 @@ class Estimator(BaseEstimator):
         if kept is not None:
             rows = self._take(rows, kept)
         if rows.masked:
-            check_observed(rows)
+            check_observed(rows, vars(self).get("feature_names_in_"))
         self.n_samples_ = rows.shape[0]
         with checkpointed(rows, getattr(self, "checkpoint", None)) as rows:
             found = self._fit(rows, targets, **more)

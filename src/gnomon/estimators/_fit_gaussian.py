@@ -41,7 +41,7 @@ class GaussianFit(LinearGaussian):
             except NotFinite:
                 rows = rows.anew(masked=check_values(rows))
                 if rows.masked:
-                    check_observed(rows)
+                    check_observed(rows, vars(self).get("feature_names_in_"))
                 result = self._fit_sizes(rows, Y, options, seed)
         p = result.value.params
         self._store_features(p.W_x, p.m_x, p.x_noise_var, result.value.log_likelihood, rows.dtype)

@@ -12,6 +12,7 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 
 from gnomon import SPPCA
 from gnomon.describe import describe, traits_of
+from gnomon.rows.frames import as_frame
 from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import LDA_SHRINKAGE, NotApplicable, lda_map, pca_map, pls_map
 from gnomon.selection.comparison import Losses, Outcome, summarize
@@ -110,8 +111,8 @@ def compare(
     ['SPPCA', 'PCA', 'LDA', 'PLS', 'all features']
     """
     check_consistent_length(X, y, y_true)
-    X = check_array(X, accept_sparse="csr", ensure_all_finite=False)
-    filled, n_filled = _fill(X)
+    frame, X = as_frame(X), check_array(X, accept_sparse="csr", ensure_all_finite=False)
+    filled, n_filled = _fill(X, range(X.shape[1]) if frame is None else frame.columns)
     rng = check_random_state(random_state)
     seed = rng.randint(2**31 - 1)
     if estimators is None:
@@ -163,7 +164,7 @@ def _behind_steps(estimator, X):
     return X
 
 
-def _fill(X):
+def _fill(X, names):
     """Return X with column means in place of missing entries, and how many those are."""
     sparse = is_sparse(X)
     assert_all_finite(X, allow_nan=not sparse, input_name="X")
@@ -171,7 +172,7 @@ def _fill(X):
         return X, 0
     never = np.flatnonzero(missing.all(axis=0))
     if len(never):
-        raise ValueError(f"column {never[0]} of X is never observed; drop it.")
+        raise ValueError(f"column {names[never[0]]!r} of X is never observed; drop it.")
     return np.where(missing, np.nanmean(X, axis=0), X), int(missing.sum())
 
 

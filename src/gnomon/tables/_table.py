@@ -146,7 +146,9 @@ def _taken(path: str, names: Sequence[str], wanted: Wanted) -> dict[str, str]:
 
 def _suggestion(column: str, names: Sequence[str]) -> str:
     values = [value for value in map(number, names) if value is not None]
-    said = close_names(column, names, "columns")
+    said, place = close_names(column, names, "columns"), int(column) if column.isdecimal() else 0
+    if 1 <= place <= len(names):
+        said = f"The columns go by name, and number {place} is {names[place - 1]!r}."
     if 2 * len(values) >= len(names) and not like_an_axis(values) and said.startswith("The"):
         said += " Is the header line missing? Then add --form no-header; columns are column1, column2, ..."
     return said
