@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from commands import column, metrics, refusal, run
 from gnomon.datasets import load_iris
@@ -109,8 +110,54 @@ def test_marks_among_answers_are_asked_about():
     assert "size=unknown" in load_model("kept")["columns"].feature_names_in_
 
 
-def test_compare_takes_answers_and_a_table_on_disk_does_not():
+def test_compare_takes_answers():
     run("compare", "t.csv", *OPTIONS[:4], *ANSWERS, "--model", "sppca")
+
+
+@pytest.mark.parametrize("answers", [ANSWERS, ("--categorical", "all")])
+def test_a_table_on_disk_has_answers_as_one_in_memory(answers):
     pytest.importorskip("dask")
-    write_table("t.parquet", survey())
-    assert "--categorical is for tables in memory" in refusal("fit", "t.parquet", *OPTIONS, *ANSWERS, "--dask")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    new = survey()
+    new["size"][7] = "unknown"
+    write_table("whole.parquet", new)
+    parquet.write_table(parquet.read_table("whole.parquet"), "t.parquet", row_group_size=25)
+    said = refusal("fit", "t.parquet", *OPTIONS, *answers, "--dask")
+    assert "t.parquet: 'unknown' among the answers in 'size'; add --missing unknown" in said
+    how = (*answers, "--missing", "unknown", "--model", "sppca", "--set", "tol=1e-10")
+    run("fit", "t.parquet", *OPTIONS, *how, "--dask")
+    run("fit", "t.parquet", *OPTIONS[:-1], "memory", *how)
+    assert load_model("out")["columns"].answers_ == load_model("memory")["columns"].answers_
+    for name in ("z1", "z2", "z1_std"):
+        there, here = (np.array(column(f"{where}/projection.csv", name), dtype=float) for where in ("out", "memory"))
+        np.testing.assert_allclose(there, here, rtol=1e-5, atol=1e-7)
+    write_table("new.csv", {name: new[name] for name in reversed(new) if name != "kind"})
+    run("predict", "out", "new.csv", "--out", "answers.csv")
+    with warnings.catch_warnings(action="ignore"):
+        frame = pytest.importorskip("pandas").read_csv("new.csv")
+        assert load_model("out").predict(frame).tolist() == column("answers.csv", "predicted")
+
+
+def test_a_sparse_table_has_answers_where_all_rows_gave_one():
+    new, X = survey(every=60), np.where(IRIS.data > 3.0, IRIS.data, 0.0)[:: 150 // 60][:60]
+    parts = sparse.csr_matrix(X)
+    arrays = {name: getattr(parts, name) for name in ("data", "indices", "indptr", "shape")}
+    kind = np.array([label or "" for label in new["kind"]])
+    np.savez("s.npz", **arrays, size=new["size"].astype(str), kind=kind)
+    options = ("--target", "kind", "--categorical", "size", "--model", "sppca", "--no-compare")
+    run("fit", "s.npz", *options, "--out", "out")
+    np.savez("d.npz", X=X, size=new["size"].astype(str), kind=kind)
+    run("fit", "d.npz", *options, "--out", "dense")
+    there, here = (np.array(column(f"{where}/projection.csv", "z1"), dtype=float) for where in ("out", "dense"))
+    np.testing.assert_allclose(np.abs(there), np.abs(here), rtol=1e-5, atol=1e-7)
+    size = new["size"].astype(str)
+    size[3] = "huge"
+    np.savez("new.npz", **arrays, size=size)
+    said = refusal("predict", "out", "new.npz", "--out", "answers.csv")
+    assert "new.npz, row 4, column 'size': no answer of the fit, and a sparse table has no empty cells" in said
+
+
+def test_dates_are_not_called_answers():
+    write_table("t.csv", survey() | {"day": [f"2024-01-{1 + i % 28:02d}" for i in range(60)]})
+    said = refusal("fit", "t.csv", *OPTIONS)
+    assert "--drop size day, take 'size' for answers with --categorical size, or name them" in said

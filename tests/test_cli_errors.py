@@ -270,7 +270,7 @@ def fitted(folder):
         (lambda text: re.sub(r"(?m)$", ",9", text.strip()).replace("kind,9", "kind,more"), "new.csv: the model does "
          "not know 'more': leave out with --drop."),
         (lambda text: text.replace("f3,3,", "f3,three,"), "new.csv, row 4 (line 5), column 'a': 'three' is not a "
-         "number; the model takes numbers there: correct or empty such cells."),
+         "number; correct or empty such cells: the model takes numbers there."),
         (lambda text: "", "new.csv is empty."),
     ],
 )  # fmt: skip

@@ -212,7 +212,7 @@ def check_features(table: Table, keep: tuple[str, ...]) -> None:
     _check_columns(table)
     _check_row_numbers(table, keep)
     ask_of_marks(table, keep)
-    _check_answers(table, keep)
+    check_answers(table, keep)
 
 
 def _check_columns(table: Table) -> None:
@@ -235,7 +235,7 @@ def _check_row_numbers(table: Table, keep: tuple[str, ...]) -> None:
         refuse_counting(table, table.feature_names[j], keep, *table.X[:2, j])
 
 
-def _check_answers(table: Table, keep: tuple[str, ...]) -> None:
+def check_answers(table: Table, keep: tuple[str, ...]) -> None:
     """Ask of answers such as "unknown", which may be none."""
     found = {name: [a for a in answers_of(cells) if is_no_class(a)] for name, cells in table.answers.items()}
     found = {name: marks for name, marks in found.items() if marks and name not in keep}

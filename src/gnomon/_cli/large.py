@@ -12,12 +12,16 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
+from gnomon._cli.categorical import answer_columns
 from gnomon._cli.choosing import fit_model, known_models, parameters, traits_of
 from gnomon._cli.commands import AUTO, OPEN, InputError, one_line
 from gnomon._cli.fitting import (
     Request,
     Run,
+    check_answers,
     check_kept,
+    columns_step,
+    n_numbers,
     refuse_counting,
     scale_notes,
     size_notes,
@@ -28,7 +32,6 @@ from gnomon._cli.marks import refuse_marks
 from gnomon._cli.sizes import default_components
 from gnomon._cli.stored import check_cells
 from gnomon._cli.targets import in_words
-from gnomon.export.steps import named_columns
 from gnomon.rows.dask import library
 from gnomon.tables import LargeTable, TableError, counted, drop_hint, in_memory, is_large, is_parquet, read_large
 from gnomon.tables._marks import SeenNumbers
@@ -64,9 +67,8 @@ def read(request: Request) -> LargeTable:
     model = _model(request)
     if request.labels:
         raise InputError(f"{request.table}: --labels is for tables in memory; of Parquet on disk name a --target.")
-    check_reading(request.table, ".parquet", Wanted(layer=request.layer, missing=request.missing, form=request.form))
-    if request.categorical:
-        raise InputError(f"{request.table}: --categorical is for tables in memory; of Parquet on disk leave it out.")
+    asked = Wanted(layer=request.layer, missing=request.missing, form=request.form, categorical=request.categorical)
+    check_reading(request.table, ".parquet", asked)
     if request.components == AUTO:
         raise InputError(
             f"{request.table} is read from disk, and --components {AUTO} fits many times; give a number of components."
@@ -79,7 +81,10 @@ def read(request: Request) -> LargeTable:
         raise InputError(
             f"{request.table} is read from disk through Dask, which is not installed: pip install 'gnomon[dask]'."
         ) from None
-    return read_large(request.table, Wanted(request.target, request.id, drop=request.drop, missing=request.missing))
+    others = (*request.target, request.id, *request.drop)
+    answers = answer_columns(request.table, request.categorical, others, None, ())
+    roles = {"drop": request.drop, "missing": request.missing, "categorical": tuple(answers)}
+    return read_large(request.table, Wanted(request.target, request.id, **roles))
 
 
 def _model(request: Request) -> str:
@@ -106,6 +111,7 @@ def fit(request: Request, table: LargeTable, tell: Callable[[str], None]) -> Run
     name = model.model
     guided = bool(table.targets) and traits_of(name).guided
     check_kept(table, request.keep)
+    check_answers(table, request.keep)
     with warnings.catch_warnings(record=True) as caught, _workers(request.scheduler):
         warnings.simplefilter("always")
         try:
@@ -186,13 +192,13 @@ def _look(request: Request, table: LargeTable, rows: np.ndarray) -> Look:
     if not given.all():
         name = table.feature_names[int(np.argmin(given))]
         raise InputError(f"{table.path}, column {name!r}: no row has a value; {drop_hint(name)}.")
-    return Look(holes, scaler, np.concatenate(kept), seen.spans())
+    return Look(holes, scaler, np.concatenate(kept), seen.spans()[: n_numbers(table)])
 
 
 def _before(request: Request, table: LargeTable, found: Look) -> Pipeline:
     """The steps before the model."""
     ignored = [*table.targets, *request.drop, *([] if request.id is None else [request.id])]
-    steps = [("columns", named_columns(table.feature_names, ignored))]
+    steps = [("columns", columns_step(table, ignored))]
     if request.scale == "standard":
         steps.append(("standard", found.scaler))
     elif request.scale == "unit":

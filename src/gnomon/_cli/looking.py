@@ -20,6 +20,7 @@ from gnomon.tables import (
     read_cells,
     stands_for_nothing,
 )
+from gnomon.tables._marks import DATE
 from gnomon.tables._summary import LEAVE_OUT, TAKE, candidates, summaries
 
 MOST_ROWS = 20_000  # that are looked at
@@ -30,7 +31,6 @@ MOST_CLASSES = 20  # different cells of a column that may be classes
 DOMINANT = 100.0  # times the median variance from which the largest decides the projection
 PER_ROW = 1e-3  # relative spread up to which rows have one sum: shares are rounded
 MANY, FEATURES = 5, 1000  # times as many rows as columns, and rows, from which rows may be the features
-DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 TARGETS = re.compile(
     r"(class|label|target|y|species|group|diagnosis|(cell[ _.]?)?types?|category|cluster|outcome|response|kind|variety|"
     r"cultivar|phenotype|tumou?r)",

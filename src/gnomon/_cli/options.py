@@ -107,9 +107,9 @@ OPTIONS = {
         multiple=True,
         type=click.Choice(FORMS),
         metavar="HOW...",
-        help="How text is written where it does not tell: no-header (columns are column1, column2, ..., or 1, 2, ... for short), "
-        "transposed (a column is a sample), decimal-comma, decimal-point; no-summary leaves out rows such as Total or Mean that hold "
-        "sums or means of others, all-rows takes them for samples.",
+        help="How text is written where it does not tell: no-header (columns are column1, column2, ..., or 1, "
+        "2, ...), transposed (a column is a sample), decimal-comma, decimal-point; no-summary leaves out rows such as "
+        "Total or Mean that hold sums or means of others, all-rows takes them for samples.",
     ),
     "missing": click.option(
         "--missing",

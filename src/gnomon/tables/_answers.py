@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gnomon.rows.kind import is_sparse
 from gnomon.tables._table import MISSING, Table, TableError, as_option, drop_hint, listing, number
@@ -64,13 +65,16 @@ def with_answers(table: Table, columns: Sequence[str] | Mapping[str, Sequence[st
     """
     if not columns:
         return table
-    if is_sparse(table.X):
-        raise TableError(f"{table.path} is sparse; {as_option('--categorical', *columns)} is for tables that are not.")
     names, blocks, unseen = list(table.feature_names), [table.X], {}
     for column in columns:
         cells = table.answers[column]
-        answers = columns[column] if isinstance(columns, Mapping) else _worth_it(table, column)
+        answers = columns[column] if isinstance(columns, Mapping) else _answers_in(table, column)
         block, other = indicators(cells, answers)
+        if is_sparse(table.X) and np.isnan(block).any():
+            where = table.where(int(np.isnan(block[:, 0]).argmax()), column)
+            raise TableError(
+                f"{where}: no answer of the fit, and a sparse table has no empty cells; name one in its place."
+            )
         names += names_of_answers(column, answers)
         blocks.append(block.astype(table.X.dtype))
         unseen |= {column: other} if other else {}
@@ -78,19 +82,28 @@ def with_answers(table: Table, columns: Sequence[str] | Mapping[str, Sequence[st
     twice = next((name for name in names[table.X.shape[1] :] if counts[name] > 1), None)
     if twice is not None:
         raise TableError(f"{table.path}: --categorical makes a second column {twice!r}; rename one of them.")
-    return replace(table, X=np.hstack(blocks), feature_names=names, unseen=unseen)
+    X = sparse.hstack(blocks, format="csr") if is_sparse(table.X) else np.hstack(blocks)
+    return replace(table, X=X, feature_names=names, unseen=unseen)
 
 
-def _worth_it(table: Table, column: str) -> list[str]:
-    """The answers in a column, if rows can have one in common."""
+def without_marks(cells: np.ndarray, missing: Sequence[str]) -> np.ndarray:
+    """Cells of answers, None in place of those that mean an empty one."""
+    marks = {answer_of(mark) for mark in missing}
+    return np.where([answer_of(cell) in marks for cell in cells], None, cells) if marks else cells
+
+
+def _answers_in(table: Table, column: str) -> list[str]:
     cells = table.answers[column]
-    answers = answers_of(cells)
-    n = sum(answer_of(cell) is not None for cell in cells)
+    return worth_it(table.path, column, answers_of(cells), sum(answer_of(cell) is not None for cell in cells))
+
+
+def worth_it(path: str, column: str, answers: list[str], n: int) -> list[str]:
+    """The answers in a column, if the rows that gave one, so many, can have one in common."""
     if not answers:
-        raise TableError(f"{table.path}, column {column!r}: no row has a value; {drop_hint(column)}.")
+        raise TableError(f"{path}, column {column!r}: no row has a value; {drop_hint(column)}.")
     if len(answers) == n > 2:
         raise TableError(
-            f"{table.path}, column {column!r}: no two rows have the same of its {n} answers, so --categorical learns "
+            f"{path}, column {column!r}: no two rows have the same of its {n} answers, so --categorical learns "
             f"nothing from it; {drop_hint(column)}, or name it with {as_option('--id', column)}."
         )
     return answers

@@ -13,6 +13,7 @@ PHRASES = ("not available", "not determined", "not detected", "not measured", "b
 PLACEHOLDERS = frozenset((*WORDS.split(), *PHRASES))
 # which may mean that nothing is known; the user is asked
 CENSORED = re.compile(r"[<>\u2264\u2265]=?\s*(\d[\d.,]*|lo[dq])", re.IGNORECASE)  # below or above what can be measured
+DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 LOW, HIGH = (-9.0, -99.0, -999.0, -9999.0), (999.0, 9999.0)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gnomon._files import is_stream
 from gnomon.rows.kind import is_sparse
-from gnomon.tables._answers import answer_of, with_answers
+from gnomon.tables._answers import with_answers, without_marks
 from gnomon.tables._excel import read_excel
 from gnomon.tables._h5ad import H5AD, read_h5ad
 from gnomon.tables._jcamp import JCAMP
@@ -107,12 +107,7 @@ def without(table: Table, missing: Sequence[str]) -> Table:
     """The table without the numbers that mean an empty cell."""
     numbers = numbers_in(missing)
     if table.answers:
-        marks = {answer_of(mark) for mark in missing}
-        answers = {
-            name: np.where([answer_of(cell) in marks for cell in cells], None, cells)
-            for name, cells in table.answers.items()
-        }
-        table = replace(table, answers=answers)
+        table = replace(table, answers={name: without_marks(cells, missing) for name, cells in table.answers.items()})
     if not numbers:
         return table
     if is_sparse(table.X):

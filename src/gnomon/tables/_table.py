@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnomon.rows.kind import is_sparse
-from gnomon.tables._marks import stands_for_nothing
+from gnomon.tables._marks import DATE, stands_for_nothing
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
 EMPTY, MARKED = "they mean empty cells", re.compile(r"[+-]?\d[\d.,]*[.,]\d+")
@@ -220,8 +220,11 @@ def _ways_out(odd: Mapping[str, Sequence[str]], *, in_text: bool, of_model: bool
         ways.append("add --form decimal-comma or decimal-point to say what is before decimals")
     joint = " and " if marks and texts else ", "
     if of_model:
-        return joint.join([*ways, "the model takes numbers there: correct or empty such cells"])
-    answers = f", take {'them' if texts[1:] else 'it'} for answers with {_option_of_answers(texts)}" if texts else ""
+        correct = "or correct such cells" if ways else "correct or empty such cells"
+        return joint.join([*ways, f"{correct}: the model takes numbers there"])
+    texts = [name for name in texts if not all(map(DATE.fullmatch, odd[name]))]  # no two rows have one answer
+    which = f"take {'them' if texts[1:] else 'it'}" if texts == left else f"take {listing(texts)}"
+    answers = f", {which} for answers with {_option_of_answers(texts)}" if texts else ""
     return joint.join(
         [*ways, f"{drop_hint(*left)}{answers}, or name {'them' if left[1:] else 'it'} for --target or --id"]
     )
