@@ -108,7 +108,7 @@ def test_targets_that_are_all_numbers_stay_real():
 def test_several_labels_are_one_projection():
     labels = ("--target", "sex", "tall", "--drop", "kind", "size")
     text = run("fit", "t.csv", *labels, "--model", "dppca", "--no-compare", "--out", "out")
-    assert "target sex, tall: 2 times 2 classes (text); 150 of 150 rows labeled" in text
+    assert "target sex, tall: 2 columns of 2 classes (text); 150 of 150 rows labeled" in text
     own = DPPCA(2).fit(X, np.column_stack([CODES, TRUTH[:, 2] > 50]))
     run("predict", "out", "new.csv", "--out", "p.csv")
     assert_allclose(np.array(column("p.csv", "p_sex_male"), dtype=float), own.predict_proba(X)[0][:, 1], atol=1e-6)

@@ -85,7 +85,8 @@ def test_numbers_that_mean_nothing_are_asked_about_in_new_rows(dask):
         assert not Path("answers.csv").exists()
     assert "-999 in 'b'" in refusal("report", "out", "new.csv", "--out", "page.html")
     run("predict", "out", "new.csv", "--out", "known.csv", *way_out(said))
-    run("predict", "out", "new.csv", "--out", "kept.csv", "--keep", "b")
+    said = run("predict", "out", "new.csv", "--out", "kept.csv", "--keep", "b")
+    assert said.startswith("predicted 1 row of new.csv; ")
     table[3][2] = ""
     write("empty.csv", [table[0], table[3]])
     run("predict", "out", "empty.csv", "--out", "empty-answers.csv")

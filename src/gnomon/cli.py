@@ -220,7 +220,8 @@ def _apply(what, *, stored, table, out, safe_csv, force, **roles):
             parts = model.parts(table, **roles, whole=what == "filled")
             outputs.write_in_parts(out, map(done.of, parts), force, safe_csv)
     stream = outputs.is_stream(out)
-    said = [f"{done.said} {done.n_rows} rows of {table}; wrote {out}", *show.how_read(table, done.assumed)]
+    rows = show.number_of(done.n_rows, "row")
+    said = [f"{done.said} {rows} of {table}; wrote {out}", *show.how_read(table, done.assumed)]
     said += show.unseen(done.unseen)
     text = "\n".join([*said, *filter(None, [show.unlike(*done.typical)])])
     values, names = done.typical
@@ -275,7 +276,8 @@ def suggest(stored, table, count, out, unlabeled, safe_csv, force, **roles):
         "out": out,
         "unseen": data.unseen,
     }
-    said = [f"suggested {n_found} of {n_rows} rows of {table}; wrote {out}", *show.how_read(table, data.assumed)]
+    counted = show.number_of(n_rows, "row")
+    said = [f"suggested {n_found} of {counted} of {table}; wrote {out}", *show.how_read(table, data.assumed)]
     said += show.unseen(data.unseen)
     return Answer("\n".join(said), found | {"suggested": rows}, out is not None and outputs.is_stream(out))
 
@@ -324,7 +326,8 @@ def report(stored, table, out, unlabeled, shape, force, refits, **roles):
         "out": out,
         "unseen": data.unseen,
     }
-    said = [f"reported on {data.X.shape[0]} rows of {table}; wrote {out}", *show.how_read(table, data.assumed)]
+    rows = show.number_of(data.X.shape[0], "row")
+    said = [f"reported on {rows} of {table}; wrote {out}", *show.how_read(table, data.assumed)]
     said += show.unseen(data.unseen)
     return Answer("\n".join(said), found, outputs.is_stream(out))
 

@@ -51,7 +51,7 @@ def summary(runs: list[Run], comparison: Comparison | None) -> str:
 def target_line(targets: Targets, names: list[str]) -> str:
     """What the targets are, and how many rows have one."""
     kinds = Counter("numbers" if one.classes is None else f"{len(one.classes)} classes" for one in targets.columns)
-    kind = " and ".join(one if n == 1 else f"{n} times {one}" for one, n in kinds.items())
+    kind = " and ".join(one if n == 1 else f"{n} columns of {one}" for one, n in kinds.items())
     if targets.kind in ("real", "counts"):
         kind = "real numbers" if len(names) == 1 else f"{len(names)} real targets"
     reason = "; ".join(dict.fromkeys(column.reason for column in targets.columns))
