@@ -43,8 +43,9 @@ FORMS = {
     "thousands": (
         "t.csv",
         text(";", ",", thousands=".").encode(),
-        "with semicolons between cells, with decimal commas",
+        "with semicolons between cells, with decimal commas, with groups of thousands in 'fat'",
     ),
+    "thousands after spaces": ("t.csv", text(thousands=" ").encode(), "with groups of thousands in 'fat'"),
     "latin-1": ("t.csv", text().encode("latin-1"), "as cp1252 text"),
     "Excel in Europe": (
         "t.csv",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gnomon.tables._marks import stands_for_nothing
 from gnomon.tables._table import MISSING, TableError, like_an_axis, listing, number, row_of
-from gnomon.tables._written import COMMA, PERCENT, POINT, TRUTH, as_written, decimal_mark, kind_of_cells
+from gnomon.tables._written import COMMA, PERCENT, POINT, TRUTH, as_written, decimal_mark, has_groups, kind_of_cells
 
 SAMPLE, FEW = 200, 20  # rows by which it is told
 
@@ -56,6 +56,7 @@ class Body:
         self.said += ["with a first line that looks like a row as names"] if self.odd_header else []
         self.plain = not self.said and self.decimal == POINT and all(self.header) and at_top
         self.kinds = {j: kind for j, cells in enumerate(columns) if (kind := kind_of_cells(cells))}
+        self.grouped = {j for j, cells in enumerate(columns) if has_groups(cells, self.decimal)}
         self.said += ["with decimal commas"] if self.decimal == COMMA else []
         self._rows = chain(first, rows)
 
@@ -95,6 +96,8 @@ class Body:
 
     def say_kinds(self, features: Sequence[int]) -> None:
         """Say what is not as it is written in these columns."""
+        grouped = [self.header[j] for j in features if j in self.grouped]
+        self.said += [f"with groups of thousands in {listing(grouped, 4)}"] if grouped else []
         for kind, how in (PERCENT, "without percent signs in"), (TRUTH, "with 1 for true and 0 for false in"):
             names = [self.header[j] for j in features if self.kinds.get(j) == kind]
             self.said += [f"{how} {listing(names, 4)}"] if names else []

@@ -113,7 +113,7 @@ def _of_body(body: Body, most: int) -> Cells:
     for j, name in enumerate(body.header):
         if not name and not any(cell is not None for cell in columns[names[j]]):
             del columns[names[j]]
-    body.say_kinds([j for j, kind in body.kinds.items() if kind == PERCENT])
+    body.say_kinds([*body.grouped, *(j for j, kind in body.kinds.items() if kind == PERCENT)])
     return Cells(body.path, columns, len(chunk) <= most, ", ".join(body.said), odd_header=body.odd_header)
 
 

@@ -47,6 +47,15 @@ def kind_of_cells(cells: Iterable[str]) -> str:
     return TRUTH if first.lower() in TRUTHS and all(text.lower() in TRUTHS for text in given) else ""
 
 
+def has_groups(cells: Iterable[str], decimal: str) -> bool:
+    """Whether there are numbers among cells with marks or spaces between thousands."""
+    between = re.compile(rf"\d[{POINT if decimal == COMMA else COMMA}{SPACES}]\d{{3}}")
+    cells = list(cells)
+    if not between.search("\n".join(cells)):
+        return False
+    return any(between.search(cell) and as_written(cell, decimal) is not None for cell in cells)
+
+
 def as_written(cell: str, decimal: str, kind: str = "") -> str | None:
     """A number as Python writes it; None of what is none, or may be another."""
     text = cell.strip().translate(MINUS)
