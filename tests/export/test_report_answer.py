@@ -60,6 +60,18 @@ def test_numbers_have_the_median_of_their_deviations():
     )
 
 
+def test_numbers_that_the_same_rows_have_are_in_one_sentence():
+    Y = np.where(np.arange(178)[:, None] % 2 == 0, X[:, :6], np.nan)
+    model = SPPCA(2).fit(X[:, 6:], Y)
+    typical = np.median(model.predict(X[:, 6:], return_std=True)[1][1::2], axis=0)
+    (first, *_) = said(model, X[:, 6:], Y, list("abcdef"))
+    each = ", ".join(f"{name} {one:#.3g}" for name, one in zip("abcde", typical))
+    assert first == (
+        f"89 rows without a label have predictions, give or take {each}, \u2026 (the medians of their standard "
+        "deviations)."
+    )
+
+
 def test_numbers_that_other_rows_have_are_answered_one_by_one(tmp_path):
     Y = np.where([[i % 2 == 0, i % 3 > 0] for i in range(178)], X[:, :2], np.nan)  # most rows have one of the two
     model = SPPCA(2).fit(X[:, 2:], Y)

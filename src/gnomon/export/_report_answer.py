@@ -59,24 +59,27 @@ def _predicted(said, X, y, y_true, names):
     n = X.shape[0]
     if said.measured_together(y):
         rows = np.flatnonzero(~said.labeled(y, n))
-        shown = ", ".join(names[:N_NAMED]) + (", …" if len(names) > N_NAMED else "")
-        return [_of_numbers(rows, found, shown)] if len(rows) else []
+        return [_of_numbers(rows, found, names)] if len(rows) else []
     items = []
     for target, one, name in zip(said.targets, found, names, strict=True):
         rows = np.arange(n) if y is None else np.flatnonzero(~target.labeled(y))
         if len(rows) and target.kind == "real":
-            items.append(_of_numbers(rows, [one], name))
+            items.append(_of_numbers(rows, [one], [name]))
         elif len(rows):
             items.append(_of_classes(rows, target, one, name, y_true))
     return items
 
 
-def _of_numbers(rows, found, name):
-    text = f"{_rows_without(rows)} a predicted {name}"
-    if all(one.std is not None for one in found):
-        typical = ", ".join(html.number(float(np.median(one.std[rows])), 3) for one in found[:N_NAMED])
-        text += f", give or take {typical} (the median of their standard deviations)"
-    return f"{text}."
+def _of_numbers(rows, found, names):
+    more = ", …" if len(names) > N_NAMED else ""
+    if any(one.std is None for one in found):
+        return f"{_rows_without(rows)} a predicted {', '.join(names[:N_NAMED])}{more}."
+    typical = [html.number(float(np.median(one.std[rows])), 3) for one in found[:N_NAMED]]
+    if len(names) == 1:
+        said = f"{_rows_without(rows)} a predicted {names[0]}, give or take {typical[0]}"
+        return f"{said} (the median of their standard deviations)."
+    each = ", ".join(f"{name} {one}" for name, one in zip(names, typical))
+    return f"{_rows_without(rows)} predictions, give or take {each}{more} (the medians of their standard deviations)."
 
 
 def _of_classes(rows, target, found, name, y_true):
