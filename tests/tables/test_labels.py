@@ -25,6 +25,8 @@ def table_of(n=4, ids=None, **targets):
         ("B\nT\nT\n\n", "label", ["B", "T", "T", None]),
         ("y\n1\n2\n3\n1\n", "y", [1, 2, 3, 1]),
         ("1.5\n2\n3\n1\n", "label", [1.5, 2.0, 3.0, 1.0]),
+        ("water\n1,5\n2\n\n1,25\n", "water", [1.5, 2.0, None, 1.25]),
+        ("1,5\n2,25\n3,0\n-1,5\n", "label", [1.5, 2.25, 3.0, -1.5]),
         ('"B cell"\r\n"T cell"\r\n"T cell"\r\n"B cell"\r\n', "label", ["B cell", "T cell", "T cell", "B cell"]),
     ],
 )
@@ -42,6 +44,16 @@ def test_labels_by_name_in_any_order(tmp_path, between, header):
     (tmp_path / "y.txt").write_text("".join(f"{between.join(row)}\n" for row in rows))
     table = with_labels(table_of(ids=["a", "b", "c", "d"]), str(tmp_path / "y.txt"))
     assert table.targets[header[1] if header else "label"].tolist() == ["B", None, None, "T"]
+
+
+@pytest.mark.parametrize("decimal", [",", "."])
+def test_numbers_by_name_are_numbers(tmp_path, decimal):
+    (tmp_path / "y.csv").write_text("id;water\nd;12.5\na;9.75\nc;\n".replace(".", decimal))
+    table = with_labels(table_of(ids=["a", "b", "c", "d"]), str(tmp_path / "y.csv"))
+    assert table.targets["water"].tolist() == [9.75, None, None, 12.5]
+    (tmp_path / "y.csv").write_text("1,2\n3,4\n2,5\n")  # names of rows and codes
+    table = with_labels(table_of(ids=["1", "2", "3", "4"]), str(tmp_path / "y.csv"))
+    assert table.targets["label"].tolist() == [2, 5, 4, None]
 
 
 def test_the_name_of_the_target_may_be_given(tmp_path):

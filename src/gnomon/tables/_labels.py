@@ -2,7 +2,9 @@
 
 import gzip
 import zlib
+from collections.abc import Container
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from gnomon.tables._sniff import ending, sniff, source_of
 from gnomon.tables._spectra import FILE
 from gnomon.tables._table import MISSING, Table, TableError, listing
 from gnomon.tables._text import labels_in, target_cells, text_rows
+from gnomon.tables._written import WITH_COMMA, as_written, decimal_mark
 from gnomon.targets.forms import objects
 
 LABEL = "label"  # what the target is called where the file does not say
@@ -25,7 +28,7 @@ def with_labels(table: Table, path: str, name: str | None = None, unlabeled: str
     """
     if table.targets:
         raise TableError(f"{path}: {table.path} has the target {listing(table.targets)}; labels come from one of them.")
-    rows = _rows(path)
+    rows, separator = _rows(path, frozenset() if table.ids is None else frozenset(map(str, table.ids)))
     header, found = _of_names(table, path, rows) if len(rows[0]) == 2 else _in_order(table, path, rows, name)
     target, found = name or header or LABEL, labels_in(found, unlabeled)
     if target in table.feature_names:
@@ -33,11 +36,15 @@ def with_labels(table: Table, path: str, name: str | None = None, unlabeled: str
             f"{path}: {target!r} is a column of {table.path} as well; give the labels another name with --target."
         )
     lines = list(range(1 + (header is not None), 1 + (header is not None) + len(found)))
-    return replace(table, targets={target: objects(target_cells(path, target, found, lines))})
+    written = partial(as_written, decimal=decimal_mark(filter(None, found), separator))
+    return replace(table, targets={target: objects(target_cells(path, target, found, lines, written))})
 
 
-def _rows(path: str) -> list[list[str]]:
-    """The cells of all lines, blank ones too, one or two in each."""
+def _rows(path: str, names: Container[str]) -> tuple[list[list[str]], str]:
+    """The cells of all lines, blank ones too, one or two in each, and what stands between two.
+
+    A comma is before decimals where all lines are such numbers and none begins with the name of a row.
+    """
     source = source_of(path)
     try:
         form = sniff(source, "\t" if ending(path) == ".tsv" else ",")
@@ -53,11 +60,14 @@ def _rows(path: str) -> list[list[str]]:
     cells = [row.cells for row in text_rows(path, form, filter(None, lines))]
     if not cells:
         raise TableError(f"{path} is empty.")
+    numbers = form.separator == "," and all(WITH_COMMA.fullmatch(",".join(row)) for row in cells)
+    if numbers and not any(row[0] in names for row in cells):
+        return [[line.strip()] for line in lines], ";"
     if len(cells[0]) == 2 and all(len(row) == 2 for row in cells):
-        return [[cell.strip() for cell in row] for row in cells]
+        return [[cell.strip() for cell in row] for row in cells], form.separator
     if len(cells[0]) > 2 and len({len(row) for row in cells}) == 1:
         raise TableError(f"{path}: {len(cells[0])} columns; labels are one column, or names of rows and a label each.")
-    return [[line.strip().removeprefix('"').removesuffix('"')] for line in lines]
+    return [[line.strip().removeprefix('"').removesuffix('"')] for line in lines], form.separator
 
 
 def _in_order(table: Table, path: str, rows: list[list[str]], name: str | None) -> tuple[str | None, list[Any]]:
