@@ -32,7 +32,7 @@ def test_permuted_columns_are_put_right_and_wrong_ones_refused(native):
     turned = FRAME[FRAME.columns[::-1]].assign(cultivar="?")
     assert_array_equal(model.predict(native(turned)), want)
     with pytest.raises(
-        ValueError, match="X: the model needs 'alcohol', which X lacks; the model does not know 'Alcohol'"
+        ValueError, match="X: the model needs 'alcohol', which X lacks; the model does not know 'Alcohol': leave it out"
     ):
         model.predict(native(FRAME.rename(columns={"alcohol": "Alcohol"})))
     with pytest.raises(ValueError, match="X has 12 features, but Columns is expecting 13"):

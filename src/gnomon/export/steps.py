@@ -164,7 +164,8 @@ class Columns(Step):
         missing = [name for name in names if name not in frame.columns]
         extra = [name for name in frame.columns if name not in (*names, *self.ignored)]
         parts = [f"the model needs {listing(missing)}, which X lacks"] if missing else []
-        parts += [f"the model does not know {listing(extra)}: leave out"] if extra else []
+        which = "it" if len(extra) == 1 else "them"
+        parts += [f"the model does not know {listing(extra)}: leave {which} out"] if extra else []
         if parts:
             raise ValueError(f"X: {'; '.join(parts)}.")
         blocks = [check_array(frame.select(plain).to_numpy(), **OPTIONS)] if plain else []
