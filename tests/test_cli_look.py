@@ -204,7 +204,9 @@ def test_of_wide_tables_fewer_rows_are_looked_at(tmp_path, monkeypatch):
     np.save(tmp_path / "t.npy", X)
     for name in ("t.csv", "t.npy"):
         assert f"{name}: the first 10 rows, 10 columns\n" in look(tmp_path / name)
+    monkeypatch.setattr("gnomon.tables._cells.FEATURES", 4)
     monkeypatch.setattr("gnomon.tables._cells.FEWEST", 20)
+    assert "t.npy: the first 20 rows, 5 columns (the first 5 of 10 features)\n" in look(tmp_path / "t.npy")
     assert "t.csv: the first 20 rows, 10 columns\n" in look(tmp_path / "t.csv")
 
 

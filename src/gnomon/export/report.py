@@ -193,7 +193,8 @@ def _what_is_shown(rows, n_labeled, n_fitted):
     n_missing = count_missing(rows)
     verb = "is" if n_missing == 1 else "are"
     missing = f"{html.count(n_missing, 'entry', 'entries')} of the table {verb} missing." if n_missing else ""
-    size = f"Shown here: {html.count(rows.shape[0], 'row')}, {n_labeled:,} of them with a label."
+    labeled = f"{n_labeled:,}" if n_labeled else "none"
+    size = f"Shown here: {html.count(rows.shape[0], 'row')}, {labeled} of them with a label."
     shown = " ".join(filter(None, ["" if n_fitted is None else size, missing]))
     return html.tag("p", shown) if shown else ""
 

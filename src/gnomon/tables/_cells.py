@@ -26,6 +26,7 @@ from gnomon.tables._text import TABS, opened_rows
 from gnomon.tables._written import PERCENT
 
 CELLS, FEWEST = 300_000, 1_000  # that are looked at, which takes a second; of so many rows in any case
+FEATURES = 1_000  # of a matrix, that are looked at in any case
 
 
 @dataclass(frozen=True)
@@ -154,21 +155,28 @@ def _value(value: Any) -> Any:
 
 def _npz(path: str, most: int) -> Cells:
     table = read_npz(path, Wanted())
-    most = _rows_of(most, table.X.shape[1])
-    X = table.X[:most]
-    X = X.toarray() if is_sparse(X) else X
-    columns = {name: [None if v != v else v for v in X[:, j].tolist()] for j, name in enumerate(table.feature_names)}
+    most, columns, said = _features_of(table, most)
     arrays = arrays_of(path)
     beside = {name: a for name, a in arrays.items() if a.ndim == 1 and len(a) == table.X.shape[0]}
     beside = {name: a[:most].tolist() for name, a in beside.items() if name not in parts_of(arrays)}
-    return Cells(path, {**beside, **columns}, table.X.shape[0] <= most, sparse=is_sparse(table.X))
+    return Cells(path, {**beside, **columns}, table.X.shape[0] <= most, said, sparse=is_sparse(table.X))
 
 
 def _matrix(table: Table, most: int) -> Cells:
-    most = _rows_of(most, table.X.shape[1])
-    X = table.X[:most]
-    X = X.toarray() if is_sparse(X) else X
-    columns = {name: [None if v != v else v for v in X[:, j].tolist()] for j, name in enumerate(table.feature_names)}
+    most, columns, said = _features_of(table, most)
     beside = {} if table.ids is None else {str(table.id_name): table.ids[:most].tolist()}
     whole = table.X.shape[0] <= most
-    return Cells(table.path, {**beside, **columns}, whole, table.assumed, sparse=is_sparse(table.X))
+    assumed = ", ".join(filter(None, [table.assumed, said]))
+    return Cells(table.path, {**beside, **columns}, whole, assumed, sparse=is_sparse(table.X))
+
+
+def _features_of(table: Table, most: int) -> tuple[int, dict[str, list[Any]], str]:
+    """How many rows of a matrix are looked at, their cells of features that there is time for, and what is said."""
+    p = table.X.shape[1]
+    most = _rows_of(most, p)
+    some = min(p, max(FEATURES, CELLS // most))
+    X = table.X[:most, :some]
+    X = X.toarray() if is_sparse(X) else X
+    names = table.feature_names[:some]
+    said = f"the first {some:,} of {p:,} features" if some < p else ""
+    return most, {name: [None if v != v else v for v in X[:, j].tolist()] for j, name in enumerate(names)}, said
