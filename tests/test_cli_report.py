@@ -121,7 +121,7 @@ def test_other_rows_are_shown_as_such():
     assert f"{proba.min():.3f}" in text
     write_table("bare.csv", {name: new[:, j] for j, name in enumerate(NAMES)})
     run("report", "out/model.gnomon", "bare.csv", "--out", "bare.html")
-    assert "Shown here: 20 rows, 0 of them with a label." in page("bare.html")
+    assert "Shown here: 20 rows, none of them with a label." in page("bare.html")
     assert "model_asked_for" not in page("bare.html")  # settings are beside the model, not in it
 
 
