@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from commands import refusal
 from gnomon.cli import main
+from gnomon.datasets import _download
 from gnomon.experiments import _registry
 
 
@@ -25,7 +26,7 @@ def test_every_experiment_is_listed_with_its_first_line():
 def test_every_table_of_accuracy_has_what_a_reader_would_compare_with():
     """By the name that logistic regression on all features has there; tables of what is drawn are none of accuracy."""
     logistic = {"sepca-table1": "FULL", "amazon": "LR"}
-    no_accuracy = {"sppca-table1", "sepca-widths"}  # sizes of the data; a figure's toy in two columns
+    no_accuracy = {"sppca-table1", "cppca-table1", "sepca-widths"}  # sizes of the data; a figure's toy in two columns
     for name in _registry.experiments():
         module = importlib.import_module(f"gnomon.experiments.{name.replace('-', '_')}")
         if hasattr(module, "TABLE") and name not in no_accuracy:
@@ -130,10 +131,11 @@ def test_every_experiment_has_what_is_called():
             assert set(module.QUICK) <= set(inspect.signature(module.reproduce).parameters), name
 
 
-def test_unknown_names_and_missing_data_are_one_line(monkeypatch):
+def test_unknown_names_and_missing_data_are_one_line(monkeypatch, tmp_path):
     monkeypatch.delenv("GNOMON_DATA", raising=False)
-    unset = "GNOMON_DATA is not set"
+    monkeypatch.setenv("GNOMON_CACHE", str(tmp_path))
+    monkeypatch.setattr(_download, "BASE", "http://127.0.0.1:9/")
     unknown = ("table-9", "there is no experiment 'table-9'")
-    for name, message in (unknown, ("breadth", unset)):
+    for name, message in (unknown, ("breadth", "GNOMON_DATA is not set")):
         assert message in refusal("reproduce", name)
-    assert unset in refusal("reproduce", "sppca-table1", "--only", "rcv1")
+    assert "crabs could not be downloaded" in refusal("reproduce", "ssifa-table2", "--only", "crabs")
