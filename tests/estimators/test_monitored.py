@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from gnomon import CPPCA, PPCA, SPPCA, GuidedProjection
+from gnomon.estimators import _monitored
 from gnomon.describe import describe
 from gnomon.experiments import breadth
 from oracles import monitor as oracle
@@ -96,7 +97,8 @@ def test_limits_go_by_the_rows_of_the_fit(model):
 
 
 @pytest.mark.parametrize("fit", ["partial_fit", "weights", "chunks", "few rows"])
-def test_limits_of_fits_that_keep_no_rows_are_normal(fit):
+def test_limits_of_fits_that_keep_no_rows_are_normal(fit, monkeypatch):
+    monkeypatch.setattr(_monitored, "MOST_FETCHED", X.size - 1)
     model = PPCA(3)
     if fit == "partial_fit":
         model.partial_fit(X)
@@ -109,6 +111,13 @@ def test_limits_of_fits_that_keep_no_rows_are_normal(fit):
     assert model.control_limits(0.05) == model.control_limits(0.05, by="normal")
     with pytest.raises(ValueError, match=r"by='rows' needs a fit to 10 rows or more .* use by='normal'"):
         model.control_limits(0.05, by="rows")
+
+
+def test_limits_of_chunks_are_those_of_the_same_rows_in_memory(rng):
+    array = pytest.importorskip("dask.array")
+    for table in (X, np.where(rng.random(X.shape) < 0.1, np.nan, X), rng.normal(size=(2500, 4))):
+        one, other = PPCA(2).fit(table), PPCA(2).fit(array.from_array(table, chunks=(50, -1)))
+        assert_allclose(other.control_limits(0.05, by="rows"), one.control_limits(0.05), rtol=1e-6)
 
 
 def test_many_rows_are_some_and_equal_weights_are_none(rng):

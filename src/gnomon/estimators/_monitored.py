@@ -10,6 +10,7 @@ from ..rows.masked import filled
 from ._estimator import check_real
 
 FEWEST, MOST_KEPT = 10, 1000  # rows that limits go by
+MOST_FETCHED = 1 << 25  # entries of a table elsewhere, which is read once more for them
 
 
 class Monitored:
@@ -57,11 +58,12 @@ class Monitored:
         by : {"rows", "normal"}, default=None
             "rows" goes by the rows of the fit, 1,000 of them at most: by what T2 and SPE each would have had, had it
             been left out, and where less than a tenth is asked for by a Pareto tail through that tenth. It needs no
-            assumption, but rows in memory, ten or more, of equal weight. "normal" is for normal rows: that of T2 by
-            the F distribution, which counts that means and variances are estimates, k (n^2 - 1) / (n (n - k)) F(k, n -
-            k); that of SPE by Jackson and Mudholkar (Technometrics 21, 1979, eq. 4.2) from the eigenvalues that the
-            plane leaves, of which the ones behind the fit's own directions count as equal. With more columns than rows,
-            or rows that are not normal, many more pass them. None is "rows" where the fit has them, else "normal".
+            assumption, but ten rows or more of equal weight, in memory or in a Dask collection of at most 2^25
+            entries, which is read once more. "normal" is for normal rows: that of T2 by the F distribution, which
+            counts that means and variances are estimates, k (n^2 - 1) / (n (n - k)) F(k, n - k); that of SPE by
+            Jackson and Mudholkar (Technometrics 21, 1979, eq. 4.2) from the eigenvalues that the plane leaves, of
+            which the ones behind the fit's own directions count as equal. With more columns than rows, or rows that
+            are not normal, many more pass them. None is "rows" where the fit has them, else "normal".
 
         Returns
         -------
@@ -110,8 +112,8 @@ class MonitoredByLoadings(Monitored):
         kept = vars(self).get("_of_rows")  # absent in files of older releases
         if by == "rows" and kept is None:
             raise ValueError(
-                f"by='rows' needs a fit to {FEWEST} rows or more that are in memory and weigh the same; this one has "
-                "kept none, so use by='normal'."
+                f"by='rows' needs a fit to {FEWEST} rows or more that weigh the same, in memory or few enough to be "
+                "read once more; this one has kept none, so use by='normal'."
             )
         monitor = self._monitor()
         found = limits(monitor, alpha) if kept is None or by == "normal" else limits_by_rows(*kept, alpha)
@@ -120,7 +122,8 @@ class MonitoredByLoadings(Monitored):
     def _keep_of_rows(self, rows):
         """Keep T2 and SPE of some rows of the fit at even distances, rising, as if each had been left out."""
         self._of_rows, n = None, rows.shape[0]
-        if rows.elsewhere or (rows.weights is not None and np.ptp(rows.weights) > 0.0) or n < FEWEST:
+        far = rows.elsewhere and n * rows.shape[1] > MOST_FETCHED
+        if far or (rows.weights is not None and np.ptp(rows.weights) > 0.0) or n < FEWEST:
             return
         some = rows if n <= MOST_KEPT else rows.take(np.linspace(0, n - 1, MOST_KEPT).astype(int))
         monitor = self._monitor()
