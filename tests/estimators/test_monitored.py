@@ -9,8 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from gnomon import CPPCA, PPCA, SPPCA, GuidedProjection
-from gnomon.estimators import _monitored
 from gnomon.describe import describe
+from gnomon.estimators import _monitored
 from gnomon.experiments import breadth
 from oracles import monitor as oracle
 
