@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 
 from gnomon.tables import TableError, answer_of, indicators, read_table, write_table
 from gnomon.tables import _answers as answers_module
@@ -114,11 +115,16 @@ def test_names_that_meet_are_refused():
         read_table("t.csv", categorical=["q"])
 
 
-def test_sparse_tables_and_matrices_have_no_answers():
-    sparse = pytest.importorskip("scipy.sparse")
+def test_answers_of_sparse_tables_stay_sparse_and_matrices_have_none():
     C = sparse.csr_matrix(np.eye(3))
-    np.savez("s.npz", data=C.data, indices=C.indices, indptr=C.indptr, shape=C.shape, q=["a", "b", "a"])
-    with pytest.raises(TableError, match=r"s\.npz is sparse; --categorical q is for tables that are not"):
+    parts = {"data": C.data, "indices": C.indices, "indptr": C.indptr, "shape": C.shape}
+    np.savez("s.npz", **parts, q=["a", "b", "a"])
+    found = read_table("s.npz", categorical=["q"])
+    assert sparse.issparse(found.X)
+    assert found.feature_names[-2:] == ["q=a", "q=b"]
+    assert_array_equal(found.X.toarray()[:, -2:], [[1, 0], [0, 1], [1, 0]])
+    np.savez("s.npz", **parts, q=["a", "", "a"])
+    with pytest.raises(TableError, match="no answer of the fit, and a sparse table has no empty cells"):
         read_table("s.npz", categorical=["q"])
     np.save("m.npy", np.eye(3))
     with pytest.raises(TableError, match=r"a \.npy file has numbers alone"):
