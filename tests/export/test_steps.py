@@ -9,7 +9,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, load_wine
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gnomon import DPPCA, PPCA, SPPCA
@@ -131,7 +139,17 @@ def test_the_spare_rank_is_what_ppca_takes(n, p, spread):
 
 
 @pytest.mark.parametrize(
-    "scaler", [StandardScaler(), MinMaxScaler(), MaxAbsScaler(), RobustScaler(), Normalizer()], ids=str
+    "scaler",
+    [
+        StandardScaler(),
+        MinMaxScaler(),
+        MaxAbsScaler(),
+        RobustScaler(),
+        Normalizer(),
+        PowerTransformer(),
+        QuantileTransformer(n_quantiles=20, output_distribution="normal"),
+    ],
+    ids=str,
 )
 def test_pipelines_with_scalers_come_back_bit_for_bit(tmp_path, scaler):
     model = make_pipeline(Columns(), scaler, GapFiller(), DPPCA(2)).fit(FRAME, Y)

@@ -14,7 +14,15 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.utils import get_tags
 
 import gnomon
@@ -26,7 +34,10 @@ PLAIN = (type(None), bool, int, str)
 FITTED = re.compile(r"[A-Za-z]\w*_|_[A-Za-z]\w*")
 ROUTING = "_metadata_request"  # an object of scikit-learn; what a loaded model is asked for does not need it
 CSR = ("data", "indices", "indptr")
-SCALERS = (MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler, TfidfTransformer)
+SCALERS = (
+    *(MaxAbsScaler, MinMaxScaler, Normalizer, PowerTransformer, QuantileTransformer, RobustScaler, StandardScaler),
+    TfidfTransformer,
+)
 INSIDE = (LogisticRegression,)  # of `DomainStack`
 
 

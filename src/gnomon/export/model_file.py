@@ -39,7 +39,8 @@ def save_model(estimator: Any, path: Any, *, metadata: Any = None) -> Any:
     ----------
     estimator : fitted model of this library
         Any of the classes in `gnomon.__all__`, or a `Pipeline` of them and of `Columns`, `GapFiller` and scikit-learn's
-        scalers (`StandardScaler`, `MinMaxScaler`, `MaxAbsScaler`, `RobustScaler`, `Normalizer`, `TfidfTransformer`).
+        scalers (`StandardScaler`, `MinMaxScaler`, `MaxAbsScaler`, `RobustScaler`, `PowerTransformer`,
+        `QuantileTransformer`, `Normalizer`, `TfidfTransformer`).
     path : path
         File to write; ".gnomon" is the usual ending. An existing file is replaced.
     metadata : dict or None, default=None
