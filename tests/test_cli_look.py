@@ -3,6 +3,8 @@
 import gzip
 import json
 import shlex
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -219,3 +221,8 @@ def test_true_and_false_are_no_numbers_and_labels_may_be_beside(tmp_path):
     found, _ = looked(tmp_path / "s.npz")
     assert "--labels takes labels from a file of text" in found["remarks"][-1]
     assert "--scale standard" in found["command"]  # as its remark advises
+
+
+def test_a_look_does_not_wait_for_scikit_learn():
+    found = "import sys, gnomon._cli.looking; print([name for name in ('sklearn', 'pandas') if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", found], capture_output=True, text=True, check=True).stdout == "[]\n"

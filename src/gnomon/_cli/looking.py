@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.selection._table import text_table
+from gnomon._text import text_table
 from gnomon.tables import (
     Cells,
     as_option,

@@ -9,9 +9,9 @@ import numpy as np
 
 from gnomon._cli.demo import Example
 from gnomon._cli.fitting import Run
+from gnomon._text import text_table
 from gnomon.describe import UNUSUAL, unusual
 from gnomon.selection import Comparison
-from gnomon.selection._table import text_table
 from gnomon.tables import said_of_unseen
 from gnomon.targets import Targets
 

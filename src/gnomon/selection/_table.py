@@ -3,6 +3,8 @@
 from dataclasses import asdict
 from html import escape
 
+from gnomon._text import text_table
+
 
 class Table:
     """A dataclass of results with `cells()`, `notes` and `verdict`: how it prints, and how it is stored."""
@@ -31,10 +33,3 @@ class Table:
         said = "".join(f"<p>{escape(note)}</p>" for note in self._remarks)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
         return f"<p><strong>{escape(self.verdict)}</strong></p>{table}{said}"
-
-
-def text_table(header, body, right=()):
-    """Lines of text with aligned columns, some of them to the right."""
-    widths = [max(map(len, column)) for column in zip(header, *body)]
-    places = [f"{'>' if j in right else '<'}{width}" for j, width in enumerate(widths)]
-    return ["  ".join(map(format, line, places)).rstrip() for line in [header, *body]]
