@@ -31,4 +31,4 @@ def test_folds_follow_from_what_rows_hold(rng, form, of_length_one):
 def test_ranks_go_by_the_next_key_where_one_is_the_same_but_for_rounding():
     assert_array_equal(ranks(np.array([3.0, 1.0, 1.0 + 1e-13, 2.0]), np.array([0.0, 5.0, 4.0, 0.0])), [3, 1, 0, 2])
     assert_array_equal(ranks(np.array([1.0, 1.0])), [0, 0])
-    assert_array_equal(ranks(np.array([1e-17, -2e-17, 0.0]), np.array([1.0, 2.0, 0.0])), [1, 2, 0])
+    assert_array_equal(ranks(np.array([1e-17, -2e-17, 0.0]), np.array([1.0, 2.0, 0.0]), unit=1.0), [1, 2, 0])

@@ -134,6 +134,5 @@ def _some(rows, Y, labeled):
     if len(labeled) <= ENOUGH:
         return labeled
     lengths = rows.take(labeled).in_units(np.zeros(rows.shape[1]), 1.0).lengths()  # where outputs are the same
-    of_row = ranks(lengths / (float(lengths.max()) or 1.0))
-    by_size = labeled[np.lexsort((of_row, *Y[labeled].T[::-1]))]
+    by_size = labeled[np.lexsort((ranks(lengths), *Y[labeled].T[::-1]))]
     return np.sort(by_size[np.linspace(0, len(labeled) - 1, ENOUGH).round().astype(np.intp)])

@@ -140,8 +140,8 @@ def _by_content(points: Any) -> IntArray:
     """Points in an order of their own, that neither the order of rows nor that of columns moves."""
     points = points.astype(np.float64) / (float(abs(points).max()) or 1.0)
     squared = points.multiply(points) if is_sparse(points) else points**2
-    sums = [np.asarray(table.sum(axis=1)).ravel() for table in (squared, points)]
-    return np.argsort(ranks(*(one / (np.abs(one).max() or 1.0) for one in reversed(sums))), kind="stable")
+    sums, lengths = (np.asarray(table.sum(axis=1)).ravel() for table in (points, squared))
+    return np.argsort(ranks(sums, lengths, unit=float(lengths.max())), kind="stable")
 
 
 def graph_features(W: Any, n_components: int, damping: float, order: IntArray | None = None) -> GraphFeatures:

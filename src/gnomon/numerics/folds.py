@@ -6,18 +6,18 @@ import numpy as np
 
 from .._types import Array, IntArray
 
-SAME = 1e-9  # numbers of rows or columns that differ by less, of the largest where that is above one, are the same
+SAME = 1e-9  # of the largest: numbers of rows or columns that differ by less are the same
 
 
-def ranks(*keys: Array) -> IntArray:
+def ranks(*keys: Array, unit: float = 0.0) -> IntArray:
     """Rank of each entry by the first key; where that is the same but for rounding, by the next, else the same rank.
 
-    Keys should be of order one, or larger: of a smaller one all entries may be the same.
+    `unit` is of the size of the keys: where the largest entry of one is less, that much is rounding.
     """
     found = np.zeros(len(keys[0]), dtype=np.intp)
     for key in keys:
         order = np.lexsort((key, found))
-        apart = np.diff(key[order]) > SAME * max(float(np.abs(key).max(initial=0.0)), 1.0)
+        apart = np.diff(key[order]) > SAME * max(float(np.abs(key).max(initial=0.0)), unit)
         apart |= np.diff(found[order]) > 0
         found[order] = np.concatenate([[0], np.cumsum(apart)])
     return found
@@ -33,8 +33,7 @@ def ranks_of_rows(T: Any, classes: IntArray, outside: Array | float = 0.0) -> In
     mean = np.asarray(T.T @ np.full(m, 1.0 / max(m, 1)))
     squares = np.asarray((T * T if isinstance(T, np.ndarray) else T.multiply(T)).sum(axis=1)).ravel() + outside
     of_all, of_class = np.asarray(T @ mean), (np.asarray(T @ means.T) * one_hot).sum(axis=1)
-    size = float(squares.max(initial=0.0)) or 1.0
-    return ranks((squares - 2.0 * of_all) / size, (of_class - of_all) / size)
+    return ranks(squares - 2.0 * of_all, of_class - of_all, unit=float(squares.max(initial=0.0)))
 
 
 def deal_folds(T: Any, classes: IntArray, n_folds: int, generator: np.random.Generator) -> IntArray:

@@ -212,8 +212,8 @@ def content_order(rows: Reduced, index: IntArray) -> tuple[IntArray, IntArray]:
     # means of two classes of as many rows are as long where all rows are labeled
     within = one_hot.T @ squares / np.maximum(counts, 1.0)
     size = float(squares.max()) or 1.0
-    of_class = ranks(counts, (means**2).sum(axis=1) / size, within / size, means @ all_mean / size, alike)
-    of_row = ranks(squares / size, (T * means[classes]).sum(axis=1) / size, T @ all_mean / size)
+    of_class = ranks(counts, (means**2).sum(axis=1) / size, within / size, means @ all_mean / size, alike, unit=1.0)
+    of_row = ranks(squares, (T * means[classes]).sum(axis=1), T @ all_mean, unit=size)
     order = np.lexsort((of_row, of_class[classes]))
     return known[order], of_class[classes[order]]
 
@@ -268,7 +268,6 @@ def some_rows(rows: Reduced | Away, index: IntArray, most: int) -> IntArray:
     if len(others) <= most:
         return np.arange(len(index))
     lengths, products = rows.lengths_and_products(at_hand(rows, labeled).T.mean(axis=0), others)
-    size = float(lengths.max()) or 1.0
-    order = np.argsort(ranks(lengths / size, products / size), kind="stable")
+    order = np.argsort(ranks(lengths, products, unit=float(lengths.max())), kind="stable")
     picked = np.random.default_rng(0).choice(len(others), most, replace=False)
     return np.sort(np.concatenate([labeled, others[order[picked]]]))

@@ -149,8 +149,7 @@ def _leading_directions(rows: StandardRows, sums: Array, squares: Array, limits:
     """
     with one_thread(when=rows.rows.own_threads):
         size = squares / max(float(squares.max(initial=0.0)), TINY)
-        product = rows.gram_product(size[:, None])[:, 0]
-        of_column = ranks(size, product / max(float(np.abs(product).max(initial=0.0)), TINY))
+        of_column = ranks(size, rows.gram_product(size[:, None])[:, 0])
         random = np.random.default_rng(0).standard_normal((len(size), limits.n_leading + limits.n_spare))
         Q = orthonormal_columns(random[of_column])
         for _ in range(limits.reads - 1):

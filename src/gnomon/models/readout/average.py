@@ -90,8 +90,7 @@ def _blocks(seen: list[Seen]) -> Iterator[list[Seen]]:
 
 def _order(seen: Seen, y: Array) -> IntArray:
     """By target, then by length, so that rows taken evenly are of all sizes, whatever order they came in."""
-    squares = (seen.T**2).sum(axis=1)
-    return np.lexsort((ranks(squares / (float(squares.max(initial=0.0)) or 1.0)), y))
+    return np.lexsort((ranks((seen.T**2).sum(axis=1)), y))
 
 
 def _evenly(n: int, m: int) -> IntArray:
