@@ -23,15 +23,12 @@ def ranks(*keys: Array, unit: float = 0.0) -> IntArray:
     return found
 
 
-def ranks_of_rows(T: Any, classes: IntArray, outside: Array | float = 0.0) -> IntArray:
-    """Rank of each labeled row (m, p), dense or sparse, by how far it lies from the mean of all and of its class.
-
-    `outside` is added to its squared length.
-    """
+def ranks_of_rows(T: Any, classes: IntArray) -> IntArray:
+    """Rank of each labeled row (m, p), dense or sparse, by how far it lies from the mean of all and of its class."""
     m, one_hot = len(classes), np.eye(int(classes.max(initial=0)) + 1)[classes]
     means = np.asarray((T.T @ one_hot).T) / np.maximum(one_hot.sum(axis=0), 1.0)[:, None]
     mean = np.asarray(T.T @ np.full(m, 1.0 / max(m, 1)))
-    squares = np.asarray((T * T if isinstance(T, np.ndarray) else T.multiply(T)).sum(axis=1)).ravel() + outside
+    squares = np.asarray((T * T if isinstance(T, np.ndarray) else T.multiply(T)).sum(axis=1)).ravel()
     of_all, of_class = np.asarray(T @ mean), (np.asarray(T @ means.T) * one_hot).sum(axis=1)
     return ranks(squares - 2.0 * of_all, of_class - of_all, unit=float(squares.max(initial=0.0)))
 
