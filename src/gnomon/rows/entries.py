@@ -101,10 +101,9 @@ class DenseEntries:
 
     def lengths(self) -> Array:
         """Sum of squares of every row (m,)."""
-        C = self.C if self.late is None else self.C - self.late
         if not SAFE <= self.scale <= 1.0 / SAFE:
-            return self.place.host(self.place.squares(C / self.scale))
-        return np.asarray(self.place.host(self.place.squares(C)) / self.scale**2)
+            return self.place.host(self.place.squares(self.scaled()))
+        return np.asarray(self.place.host(self.place.squares(self.C, self.late)) / self.scale**2)
 
     def of_rows(self, rows: IntArray) -> "DenseEntries":
         """Those of some of the rows."""

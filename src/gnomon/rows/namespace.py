@@ -8,6 +8,7 @@ import numpy as np
 from .._types import Array, IntArray
 from .kind import is_dask, is_foreign
 
+PIECE = 1 << 15  # entries that stay in the caches while they are centered and squared
 BLOCK_ENTRIES = 1 << 19  # entries read at once; a device other than the host takes DEVICE_BLOCKS times as many
 DEVICE_BLOCKS = 32
 SINGLE_ENTRIES = 1 << 20  # tables of fewer are multiplied in double precision whatever they are
@@ -144,9 +145,19 @@ class Place:
             return float(self.xp.sum(values * values))
         return float(np.einsum(values, range(values.ndim), values, range(values.ndim), []))
 
-    def squares(self, block: Any) -> Any:
-        """Sum of squares of every row."""
-        return self.xp.sum(block * block, axis=1) if self.foreign else np.einsum("ij,ij->i", block, block)
+    def squares(self, block: Any, center: Any = None) -> Any:
+        """Sum of squares of every row about a center, in NumPy without a centered copy of the block."""
+        if self.foreign:
+            block = block if center is None else block - center
+            return self.xp.sum(block * block, axis=1)
+        if center is None:
+            return np.einsum("ij,ij->i", block, block)
+        size = max(1, PIECE // max(1, block.shape[1]))
+        found = np.empty(len(block), dtype=block.dtype)
+        for start in range(0, len(block), size):
+            piece = block[start : start + size] - center
+            np.einsum("ij,ij->i", piece, piece, out=found[start : start + size])
+        return found
 
 
 def take_rows(X: Any, rows: IntArray) -> Any:

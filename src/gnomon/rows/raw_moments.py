@@ -19,14 +19,18 @@ class Sums:
     """Uncentered weighted sums over the rows of a group."""
 
     def __init__(self, p: int, q: int) -> None:
-        self.weight = 0.0
+        self.weight, self.begun = 0.0, False  # whether there are rows in the sums over x
         self.x, self.xx = np.zeros(p), np.zeros((p, p))  # or squares alone (p,)
         self.y, self.xy, self.yy = np.zeros(q), np.zeros((p, q)), np.zeros((q, q))
 
     def add_rows(self, rows: Array, w: Array | None) -> None:
         """Add to the sums over x: the large product first, for which another thread need not wait."""
         scaled = rows if w is None else rows * np.sqrt(w).astype(rows.dtype)[:, None]
-        self.xx += scaled.T @ scaled
+        if self.begun or rows.dtype != self.xx.dtype:
+            self.xx += scaled.T @ scaled
+        else:
+            np.matmul(scaled.T, scaled, out=self.xx)  # no second array as large
+        self.begun = True
         size = len(rows) if rows.dtype == np.float64 else SUMMED
         for start in range(0, len(rows), size):
             some = slice(start, start + size)
