@@ -251,6 +251,14 @@ def test_calibrated_probabilities_are_worth_more_than_the_plain_mean(name, monke
     assert found < loss() - 0.02
 
 
+def test_labeled_rows_that_are_as_near_count_alike():
+    Z = np.array([[0.0, 1.0], [0.3, 0.0], [0.3, 1e-12], [0.3, 0.1]])  # rows 1 and 2 but for rounding
+    index, proba = np.array([0, 0, 1, -1]), np.tile([0.75, 0.25], (4, 1))
+    assert guided_projection._nearest_told(Z, index, proba) == 0.5
+    order = [3, 2, 1, 0]
+    assert guided_projection._nearest_told(Z[order], index[order], proba) == 0.5
+
+
 def test_every_projection_can_be_taken():
     X, y = load("wine")
     X, labels = scale(X), few(y, 4)

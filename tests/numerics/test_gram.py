@@ -80,6 +80,16 @@ def test_rounding_is_no_dimension(rng):
     assert_allclose(gram.spectrum((Q * values) @ Q.T)[0], [4.0, 2.0, 1.0])
 
 
+def test_rounding_of_sums_is_no_dimension(rng):
+    near = 1.0 + 0.002 * rng.normal(size=(24, 40))  # rows that point almost the same way: what is left of 1 is small
+    near[1] = near[0]
+    near /= np.linalg.norm(near, axis=1)[:, None]
+    for _ in range(20):
+        off = 64.0 * np.finfo(np.float64).eps * rng.uniform(-1.0, 1.0, size=(24, 24))
+        _, T = gram.exact_map(near @ near.T + 0.5 * (off + off.T))
+        assert T.shape[1] == 22
+
+
 def test_matrices_that_are_no_kernel_matrix():
     with pytest.raises(ValueError, match=r"X has shape \(3, 2\); .* square"):
         gram.checked_gram(np.ones((3, 2)), "X")

@@ -15,6 +15,7 @@ from gnomon.numerics.linalg import (
     PositiveSolver,
     batch_inverse,
     canonical_rotation,
+    guided_rotation,
     inverse_logdet,
     inverses,
     orthonormal_columns,
@@ -239,3 +240,18 @@ def test_many_little_matrices_are_inverted_as_each_alone(rng, size):
     S[7] -= 2.0 * np.trace(S[7]) * np.eye(size)
     with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
         batch_inverse(S)
+
+
+def test_dimensions_without_y_are_turned_together(rng):
+    W, V = rng.normal(size=(8, 5)), np.zeros((1, 5))
+    V[:, :3] = rng.normal(size=(1, 3))
+    R = guided_rotation(W, V, 3, W)
+    assert_allclose(R.T @ R, np.eye(5), atol=1e-12)
+    assert_allclose((V @ R)[:, 1:], 0.0, atol=1e-12)
+    products = (W @ R).T @ (W @ R)
+    assert_allclose(products[1:, 1:], np.diag(np.sort(np.diagonal(products)[1:])[::-1]), atol=1e-9)
+    turn = np.eye(5)  # nothing tells guided dimensions without y from private ones
+    turn[:, 1:] = R[:, 1:] @ np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    turn[:, 0] = R[:, 0]
+    again = guided_rotation(W @ turn, V @ turn, 3, W @ turn)
+    assert_allclose(W @ turn @ again, W @ R, atol=1e-9)

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from ..likelihoods.calibration import MOST_FACTOR, beyond_chance, by_named, moved
 from ..models import dppca
+from ..numerics.folds import SAME
 from ..numerics.normalize import normalized
 from ._preparations import MOST
 
@@ -243,8 +244,12 @@ def calibrated(proba, densities, calibration):
     return normalized(logs * by_named(exponent, logs) / (1.0 + unlike)[:, None])[0]
 
 
-def nearest_labels(Z, index):
-    """Class of the nearest labeled row (n,) in a projection."""
+def shares_of_nearest(Z, index, n_classes):
+    """Shares (n, c) of the classes among the labeled rows that are nearest in a projection, one or several alike."""
     labeled = np.flatnonzero(index >= 0)
-    distances = np.einsum("ij,ij->i", Z[labeled], Z[labeled]) - 2.0 * Z @ Z[labeled].T
-    return index[labeled][distances.argmin(axis=1)]
+    squares = np.einsum("ij,ij->i", Z, Z)
+    distances = squares[labeled] - 2.0 * Z @ Z[labeled].T
+    rounding = SAME * float(squares.max(initial=0.0))
+    nearest = distances <= distances.min(axis=1, keepdims=True) + rounding
+    shares = nearest @ np.eye(n_classes)[index[labeled]]
+    return shares / shares.sum(axis=1, keepdims=True)

@@ -36,7 +36,7 @@ from ._preparations import (
     with_rows,
 )
 from ._projection_posterior import ProjectionPosterior
-from ._teaching import judged, nearest_labels
+from ._teaching import judged, shares_of_nearest
 from ._typical import Typical, counts, flattened, reference_of
 from ._wanted import Pool, of_new_rows, pool_of, wanted
 from .ppca import PPCA
@@ -554,4 +554,4 @@ def _doubt(probabilities):
 def _nearest_told(Z, index, proba):
     """Mean probability of the class of the nearest labeled row, over unlabeled rows."""
     some = judged(index)
-    return float(proba[some, nearest_labels(Z, index)[some]].mean())
+    return float((proba * shares_of_nearest(Z, index, proba.shape[1]))[some].sum(axis=1).mean())

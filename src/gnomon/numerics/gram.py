@@ -15,6 +15,7 @@ from .._types import Array
 from .linalg import symmetrize
 
 ROUNDING = 1e-6  # of the largest eigenvalue or entry: what a kernel once held in single precision may be off
+SUMMED = 32  # times the precision of a number: what the sums that make a kernel value may be off
 PLAIN = 0.5  # of the least eigenvalue but zero, at most what counts as zero: then the rank is plain
 NULL = 1e-13  # of the largest eigenvalue, times n: an eigenvalue no larger than this is zero
 
@@ -198,4 +199,4 @@ def lengths_outside(cross: Array, among: Array, squared_lengths: Array, error: f
 
 
 def _at_least_rounding(error: float, K: Array) -> float:
-    return max(error, entry_error(K) * float(np.abs(K).max(initial=0.0)))
+    return max(error, SUMMED * entry_error(K) * float(np.abs(K).max(initial=0.0)))

@@ -192,16 +192,16 @@ def canonical_rotation(W_scaled: Array, W_sign: Array | None = None) -> Array:
 
 
 def guided_rotation(x: Array, y: Array, n_guided: int, W_sign: Array) -> Array:
-    """Rotation R (k, k) of the first n_guided dimensions among themselves, and of the private ones after them.
+    """Rotation R (k, k) after which y loads on the first n_guided dimensions alone, as it does before.
 
-    Guided dimensions are ordered by how much of y they explain, then by x where they explain no y; private ones by x.
+    Those that explain y come first, ordered by how much of it they explain; all others, the private ones among them,
+    which nothing tells from a guided one without y, by x.
     `x` (p, k) and `y` (q, k) are loadings divided by their noise standard deviations; signs as in `canonical_rotation`.
     """
     k, g = x.shape[1], n_guided
     values, by_y = top_eigh(y[:, :g].T @ y[:, :g], g)
     rank = rank_of(values, 1e-10, 1e-300) if len(y) else 0
-    R = np.zeros((k, k))
-    R[:g, :rank] = by_y[:, :rank]
-    R[:g, rank:g] = by_y[:, rank:] @ canonical_rotation(x[:, :g] @ by_y[:, rank:])
-    R[g:, g:] = canonical_rotation(x[:, g:])
+    R = np.eye(k)
+    R[:g, :g] = by_y
+    R[:, rank:] = R[:, rank:] @ canonical_rotation(x @ R[:, rank:])
     return np.asarray(R * sign_of_columns(W_sign @ R))

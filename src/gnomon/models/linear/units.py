@@ -90,11 +90,13 @@ def in_data_units(result: Result[Params], R: Array, rules: Rules, units: Units) 
     """Parameters turned by R, path, "optima" and "floors" in the units of the data."""
     params, s = result.value, units.x_scale
     mean, scale = units.y_mean[rules.layout.owners], units.y_scale[rules.layout.owners]
+    W_y = params.W_y @ R * scale[:, None]
+    W_y[:, rules.n_guided :] = 0.0  # but for rounding
     found = Params(
         params.W_x @ R * s,
         units.x_mean + params.m_x * s,
         params.x_noise_var * s**2,
-        params.W_y @ R * scale[:, None],
+        W_y,
         mean + params.m_y * scale,
         params.y_noise_var * units.y_scale**2,
     )
