@@ -19,6 +19,7 @@ from gnomon.numerics.linalg import (
     inverse_logdet,
     inverses,
     orthonormal_columns,
+    parting_none,
     rank_of,
     rotation_toward,
     sign_of_columns,
@@ -255,3 +256,8 @@ def test_dimensions_without_y_are_turned_together(rng):
     turn[:, 0] = R[:, 0]
     again = guided_rotation(W @ turn, V @ turn, 3, W @ turn)
     assert_allclose(W @ turn @ again, W @ R, atol=1e-9)
+
+
+def test_values_that_are_the_same_are_not_parted():
+    values = np.array([4.0, 2.0, 2.0 - 1e-12, 2.0 - 2e-12, 1.0])
+    assert [parting_none(values, k) for k in range(1, 8)] == [1, 4, 4, 4, 5, 5, 5]

@@ -9,6 +9,7 @@ from scipy.linalg.lapack import dposv, dpotrf, dpotri, dpotrs
 
 from .._types import Array
 from ..rows.threads import tall_product
+from .folds import SAME
 
 LITTLE, MANY = 12, 128  # size of matrices, and their number, from which elimination in step is faster
 SEVERAL = 60  # the same of inverses alone
@@ -118,6 +119,14 @@ def top_eigenvalues(S: Array, k: int) -> Array:
         with suppress(LinAlgError):  # as above
             return np.asarray(eigh(S, eigvals_only=True, subset_by_index=[size - k, size - 1])[::-1])
     return np.asarray(np.linalg.eigvalsh(S)[::-1][:k])
+
+
+def parting_none(values: Array, k: int) -> int:
+    """The least number from k on at which falling values are cut between none that are the same but for rounding."""
+    if k >= len(values):
+        return len(values)
+    same = values[k - 1 : -1] - values[k:] <= SAME * abs(float(values[0]))
+    return k + int(np.argmin(np.append(same, False)))
 
 
 def positive_part(S: Array) -> Array:

@@ -1,5 +1,7 @@
 """EM in coordinates: its steps beside the definition, how it starts and ends."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -118,6 +120,47 @@ def test_a_fit_in_a_span_is_that_in_all_coordinates(rng, monkeypatch):
     assert narrow.status is whole.status is Status.CONVERGED
     assert step_length(whole.value.params, narrow.value.params) < 1e-3
     assert_allclose(narrow.value.params.within.noise_var, whole.value.params.within.noise_var, rtol=1e-4)
+
+
+def words(rng, n=90, p=80):
+    """Counts of common words and of many that occur once, whose principal directions no variance tells apart."""
+    y = rng.integers(0, 2, n)
+    common = rng.poisson(np.where(np.arange(10) < 5, 1.0 + y[:, None], 2.0))
+    once = np.zeros((n, p - 10))
+    once[rng.permutation(n)[: p - 10], np.arange(p - 10)] = 1.0
+    return np.hstack([common, once]), np.where(np.arange(n) < 14, y, -1)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.1])
+def test_directions_that_nothing_tells_apart_are_taken_together(rng, weight):
+    X, index = words(rng)
+    rows = reduced(X, index)
+    energy = np.diagonal(rows.gram)
+    turn = np.eye(len(energy))
+    same = np.flatnonzero(np.isclose(energy, np.median(energy), rtol=1e-9))
+    assert len(same) > 20
+    turn[np.ix_(same, same)] = np.linalg.qr(rng.normal(size=(len(same), len(same))))[0]
+    turned = replace(rows, T=rows.T @ turn)
+    options = Options(10, 1e-3, weight, tol=1e-2, max_iter=30)
+    assert len(same) > len(energy) - 26  # the span of ten factors and two classes ends among them
+    found = [
+        class_probabilities(seen, index, fit_coordinates(seen, index, 2, options).value.params)
+        for seen in (rows, turned)
+    ]
+    assert_allclose(found[0], found[1], atol=1e-9)
+
+
+def test_what_is_but_rounding_widens_no_span(rng):
+    X, index = words(rng)
+    problem = Problem(reduced(X, index), index, 2, Options(10, 1e-3))
+    stats = anneal.init(problem, 1.0)
+    span = problem.span()
+    params, level = problem.at(problem.moments(stats), None, span)
+    point, size = problem.moments(stats), len(span.scatter)
+    for _ in range(100):
+        span = problem.widened(point, params, span).leading(size)
+        params, level = problem.at(point, level, span)
+    assert len(problem.widened(point, params, span).scatter) == len(span.scatter) < len(problem.scatter)
 
 
 def test_starts_cool_on_fewer_rows_and_end_on_all(rng):

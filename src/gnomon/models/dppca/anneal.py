@@ -1,11 +1,13 @@
 """EM for classes that share within-class factors, on rows in an orthonormal basis; see `reduction`."""
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._types import Array, IntArray, Result, Status
-from ...numerics.linalg import rank_of
+from ...numerics.folds import ranks
+from ...numerics.linalg import orthonormal_columns, parting_none, rank_of
 from ...numerics.linear_gaussian import LOG_2PI
 from ...rows.threads import one_thread
 from ...solvers.em import Packing, run_em
@@ -20,6 +22,7 @@ START_SHRINKAGE = 1e-3  # of the ridge LDA that the first responsibilities come 
 FIRST, CLOSER = 1.0, 0.1  # how close a round of EM comes, and what that falls by
 NEAR = 1e-3  # how close it comes where a start cools
 FAR = 2.0  # times as long a step where factors are sought farther: the span is wider from then on
+ROUNDING = 1e-11  # of an eigenvalue: a residual of an eigenvector that is less is rounding
 CLOSE = 1e-2  # relative: the least distance of eigenvalues by which directions are brought nearer to an eigenvector
 SAME = 0.03  # length of a step between the ends of two starts that come to the same
 SPARE = 16  # directions of the span of factors beside them and the classes
@@ -76,10 +79,17 @@ class Span(NamedTuple):
 
     basis: Array  # (r, q) orthonormal
     scatter: Array  # (q, q) of the rows
+    values: Array  # (q,) falling, by which directions are cut off
+
+    @classmethod
+    def whole(cls, scatter: Array) -> "Span":
+        """All directions."""
+        return cls(np.eye(len(scatter)), scatter, np.zeros(len(scatter)))
 
     def leading(self, q: int) -> "Span":
-        """The first directions."""
-        return Span(self.basis[:, :q], self.scatter[:q, :q])
+        """The first directions, and those of the same value as the last."""
+        q = parting_none(self.values, q)
+        return Span(self.basis[:, :q], self.scatter[:q, :q], self.values[:q])
 
 
 class Stats(NamedTuple):
@@ -121,6 +131,7 @@ class Problem:
         else:
             self.rows = Here(rows.T, Known(known, self.labels), weight)
             self._weigh(rows.gram, float(rows.outside.sum()))
+        self._all = rows
         self.count, self.total = self.rows.count, self.rows.total
         self.size = float(np.trace(self.scatter))
         self.n_factors = min(options.n_factors, self.shape[1], self.p)
@@ -171,9 +182,11 @@ class Problem:
         """Leading directions of the rows, or all where these are hardly more."""
         r, q = len(self.scatter), self.n_factors + len(self.counts) + SPARE
         if r <= WHOLE * q:
-            return Span(np.eye(r), self.scatter)
-        lead = np.argsort(-np.diagonal(self.scatter), kind="stable")[:q]
-        return self._span(np.hstack([np.eye(r)[:, lead], self.scatter[:, lead]]), np.zeros((0, r))).leading(q)
+            return Span.whole(self.scatter)
+        energy = self._evened(np.diagonal(self.scatter))
+        lead = np.argsort(-energy, kind="stable")
+        lead = lead[: parting_none(energy[lead], q)]
+        return self._span(np.eye(r)[:, lead], self.scatter[:, lead], np.zeros((0, r))).leading(q)
 
     def widened(self, point: Point, params: Params, span: Span) -> Span:
         """A span that holds the last one, and lies nearer to the leading within-class directions (Davidson 1975)."""
@@ -182,11 +195,26 @@ class Problem:
         roots, Q = point.means * np.sqrt(point.counts)[:, None], params.within.Q
         more = self.scatter @ Q - roots.T @ (roots @ Q)
         values = np.einsum("rm,rm->m", Q, more)
-        gaps = values - (np.diagonal(self.scatter) - np.einsum("cr,cr->r", roots, roots))[:, None]
+        gaps = values - self._evened(np.diagonal(self.scatter) - np.einsum("cr,cr->r", roots, roots))[:, None]
         # in principal coordinates the matrix is diagonal but for the roots, which are few
-        more = (more - Q * values) / np.where(np.abs(gaps) > CLOSE * values, gaps, CLOSE * values + 1e-300)
-        more /= np.sqrt(np.einsum("rm,rm->m", more, more)) + 1e-300
-        return self._span(np.hstack([span.basis, more]), roots)
+        more -= Q * values
+        away = np.sqrt(np.einsum("rm,rm->m", more, more)) > ROUNDING * values  # what is less points anywhere
+        more, gaps, near = more[:, away], gaps[:, away], CLOSE * values[away] + 1e-300
+        more /= np.where(np.abs(gaps) > near, gaps, near)
+        more /= np.sqrt(np.einsum("rm,rm->m", more, more))
+        return self._span(span.basis, more, roots)
+
+    @cached_property
+    def _alike(self) -> IntArray:
+        """Numbers (r,) of the coordinates, the same where the energy of all rows is."""
+        gram = self._all.total.gram if isinstance(self._all, Away) else self._all.gram
+        return ranks(np.diagonal(gram))
+
+    def _evened(self, of_coordinates: Array) -> Array:
+        """Means (r,) over coordinates of the same energy, which may be turned among themselves."""
+        if self._alike.max() == len(self._alike) - 1:
+            return of_coordinates
+        return (np.bincount(self._alike, of_coordinates) / np.maximum(np.bincount(self._alike), 1))[self._alike]
 
     def maximum(self, point: Point, span: Span) -> "Setting":
         """The maximum at a point, its level set anew, with factors sought in ever wider spans until none moves."""
@@ -205,11 +233,13 @@ class Problem:
         """Whether factors follow from the rows that count themselves, so few they are."""
         return self.all_labeled and 2 * len(self.L) <= len(self.scatter)
 
-    def _span(self, directions: Array, roots: Array) -> Span:
-        basis = np.linalg.qr(directions)[0]
+    def _span(self, kept: Array, more: Array, roots: Array) -> Span:
+        """The span of orthonormal directions and more."""
+        basis = np.hstack([kept, orthonormal_columns(more, kept)]) if more.size else kept
         scatter, roots = basis.T @ (self.scatter @ basis), roots @ basis
-        vectors = np.linalg.eigh(scatter - roots.T @ roots)[1][:, ::-1]
-        return Span(basis @ vectors, vectors.T @ scatter @ vectors)
+        values, vectors = np.linalg.eigh(scatter - roots.T @ roots)
+        vectors = vectors[:, ::-1]
+        return Span(basis @ vectors, vectors.T @ scatter @ vectors, values[::-1])
 
     def factors(self, point: Point, span: Span) -> tuple[Array, Array]:
         """Leading eigenpairs of the within-class covariance; from the rows themselves where few rows count."""

@@ -1,7 +1,5 @@
 """DPPCA taught by others: a few steps of EM from probabilities of the classes, instead of from labels alone."""
 
-import numpy as np
-
 from ..._types import Array, IntArray
 from .anneal import Options, Problem, Span
 from .expected import Here
@@ -22,7 +20,7 @@ def taught(rows: Reduced, index: IntArray, proba: Array, options: Options, n_ste
     resp = proba.T * here.weights if len(here.T) == len(proba) else problem.one_hot.T
     resp[:, here.known.at] = problem.one_hot.T
     point = here.moments(resp)
-    span = Span(np.eye(r), problem.scatter) if r <= WHOLE else problem.span()
+    span = Span.whole(problem.scatter) if r <= WHOLE else problem.span()
     size = len(span.scatter)
     params, level = problem.at(point, None, span)
     for _ in range(n_steps):

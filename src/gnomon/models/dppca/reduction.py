@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._types import Array, IntArray
 from ...numerics.folds import ranks
-from ...numerics.linalg import orthonormal_columns, rank_of, symmetrize, top_eigh
+from ...numerics.linalg import orthonormal_columns, parting_none, rank_of, symmetrize, top_eigh
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
@@ -131,11 +131,12 @@ def principal_rows(rows: Rows, most: int, limits: Limits = LIMITS) -> Reduced:
 
 
 def leading(rows: Reduced, most: int) -> Reduced:
-    """The coordinates of largest energy; what is left out counts as outside the basis."""
+    """The coordinates of largest energy, and those of the same; what is left out counts as outside the basis."""
     if rows.T.shape[1] <= most:
         return rows if rows.columns is None else replace(rows, columns=None)
     energy = np.einsum("ij,ij->j", rows.T, rows.T)
     order = np.argsort(-energy)
+    most = parting_none(energy[order], most)
     kept, left = np.sort(order[:most]), order[most:]
     lost = np.einsum("ij,ij->i", rows.T[:, left], rows.T[:, left])
     return replace(rows, T=np.ascontiguousarray(rows.T[:, kept]), outside=rows.outside + lost, columns=kept)
