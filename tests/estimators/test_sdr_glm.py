@@ -406,3 +406,19 @@ def test_bad_targets():
 def test_scikit_learn_checks_of_counts():
     """What the checks ask of counts does not depend on how far a fit goes: a few sweeps, so that they are quick."""
     check_estimator(SDRGLM(x_family="poisson", max_iter=3), expected_failed_checks=INAPPLICABLE["SDRGLM"])
+
+
+@pytest.mark.parametrize("x_family", ["gaussian", "poisson"])
+def test_the_order_of_many_rows_of_whole_numbers_decides_nothing(x_family):
+    """Sweeps crawl here: a short one is not yet near the minimum."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 4200)
+    Z = rng.normal(size=(4200, 2)) + 2.0 * np.eye(3)[kind][:, :2]
+    noise = rng.normal(size=(4200, 12))
+    X = np.clip(np.round(3.0 + 0.7 * (Z @ rng.normal(size=(2, 12)) + noise)), 1.0, 5.0)
+    y, order = np.where(rng.random(4200) < 0.9, kind, -1), rng.permutation(4200)
+    model = SDRGLM(2, x_family=x_family).fit(X, y)
+    other = SDRGLM(2, x_family=x_family).fit(X[order], y[order])
+    assert model.converged_
+    assert_allclose(other.transform(X), model.transform(X), rtol=0, atol=1e-9)
+    assert_allclose(other.predict_proba(X), model.predict_proba(X), atol=1e-8)

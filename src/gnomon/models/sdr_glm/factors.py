@@ -54,6 +54,14 @@ class Loadings(NamedTuple):
     b: Array  # (p,)
 
 
+class Params(NamedTuple):
+    """Scores of the training rows, and the loadings of both tables."""
+
+    U: Array  # (n, k)
+    x: Loadings
+    y: Loadings
+
+
 def blocks(n: int, p: int) -> Iterator[slice]:
     """Slices of rows such that a block has about BLOCK entries."""
     size = max(1, BLOCK // max(1, p))
@@ -68,20 +76,28 @@ def row_nll(view: View, U: Array, part: Loadings) -> Array:
     """Negative log-likelihood of each row (n,), in nats, terms of the data alone left out."""
     out = -((np.asarray(view.values @ part.V.T) * U).sum(axis=1) + np.asarray(view.values @ part.b))
     if view.quadratic:
-        D, C = _with_ones(U), _stacked(view, part)[0]
+        D, C = with_ones(U), _stacked(view, part)[0]
         return np.asarray(out + 0.5 * _weighted(view, slice(None), (D @ (C @ C.T)) * D).sum(axis=1))
     for rows in blocks(len(U), len(part.b)):
         out[rows] += _weighted(view, rows, view.family.partition(U[rows] @ part.V + part.b)).sum(axis=1)
     return np.asarray(out)
 
 
-def _with_ones(U: Array) -> Array:
+def with_ones(U: Array) -> Array:
     return np.column_stack([U, np.ones(len(U))])
 
 
 def penalty(view: View, part: Loadings, ridge: float) -> float:
     """The ridge of loadings and intercepts, these about their prior."""
     return 0.5 * ridge * float((part.V**2).sum() + ((part.b - view.prior) ** 2).sum())
+
+
+def objective(params: Params, views: tuple[View, View], ridge: float) -> float:
+    """J, in nats, terms of the data alone left out."""
+    value = 0.5 * ridge * float((params.U**2).sum())
+    for view, part in zip(views, (params.x, params.y), strict=True):
+        value += view.strength * (float(row_nll(view, params.U, part).sum()) + penalty(view, part, ridge))
+    return value
 
 
 def _stacked(view: View, part: Loadings) -> tuple[Array, Array]:
@@ -98,7 +114,7 @@ def loadings_terms(view: View, U: Array, part: Loadings, ridge: float) -> tuple[
     """
     n, k = U.shape
     p = len(part.b)
-    D = _with_ones(U)
+    D = with_ones(U)
     C, C0 = _stacked(view, part)
     shared = view.family.constant is not None and (view.weight is None or view.weight.shape[1] == 1)
     gradient = ridge * (C - C0) - np.asarray(view.values.T @ D).T
@@ -134,7 +150,7 @@ def loadings_step(view: View, U: Array, part: Loadings, ridge: float) -> Loading
 
 def _column_objective(view: View, U: Array, part: Loadings, ridge: float) -> Callable[[IntArray, Array], Array]:
     """The objective of some columns (m,) as a function of their coefficients (m, k + 1)."""
-    D = _with_ones(U)
+    D = with_ones(U)
     linear, C0 = np.asarray(view.values.T @ D), _stacked(view, part)[1].T  # (p, k + 1)
 
     def objective(columns: IntArray, tried: Array) -> Array:

@@ -13,14 +13,30 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from ..._types import Array, Result
+from ..._types import Array, Result, Status
 from ...numerics.linalg import canonical_rotation, rotation_toward
-from ...solvers.em import Packing, run_em
-from .factors import FAMILIES, Loadings, View, loadings_step, loadings_terms, penalty, row_nll, scores_step
+from ...solvers.em import ROUNDING, Packing, run_em
+from .factors import (
+    FAMILIES,
+    HALVINGS,
+    Loadings,
+    Params,
+    View,
+    loadings_step,
+    loadings_terms,
+    objective,
+    penalty,
+    row_nll,
+    scores_step,
+)
+from .newton import newton_step
 
 OVERSAMPLING, SWEEPS = 10, 8  # of the block iteration that starts the fit of large tables
 EXACT = 5e8  # operations up to which the start is computed without iteration
 STEPS = 2000  # of the regression on projected scores
+NEAR = 1e-4  # length of a sweep, relative, from which Newton steps are tried
+SETTLED = 1e-7  # length of the last of them: what a next one would do is rounding
+NEWTON_STEPS = 50
 WORST = 1e300  # stands for an objective that is not finite
 
 
@@ -32,14 +48,6 @@ class Options(NamedTuple):
     penalty: float
     tol: float = 1e-6
     max_iter: int = 1000
-
-
-class Params(NamedTuple):
-    """Scores of the training rows, and the loadings of both tables."""
-
-    U: Array  # (n, k)
-    x: Loadings
-    y: Loadings
 
 
 def make_view(family: str, values: Any, observed: Array | None, strength: float) -> View:
@@ -59,14 +67,6 @@ def make_view(family: str, values: Any, observed: Array | None, strength: float)
     total = np.asarray(values.sum(axis=0), dtype=np.float64).ravel()
     count = np.full(p, float(n)) if observed is None else np.broadcast_to(observed, (n, p)).sum(axis=0)
     return View(kind, values, weight, strength, kind.link(total, np.maximum(count, 1.0)))
-
-
-def objective(params: Params, views: tuple[View, View], ridge: float) -> float:
-    """J, in nats, terms of the data alone left out."""
-    value = 0.5 * ridge * float((params.U**2).sum())
-    for view, part in zip(views, (params.x, params.y), strict=True):
-        value += view.strength * (float(row_nll(view, params.U, part).sum()) + penalty(view, part, ridge))
-    return value
 
 
 def init(views: tuple[View, View], k: int, ridge: float, generator: np.random.Generator) -> Params:
@@ -175,34 +175,75 @@ def _stacked(params: Params, alpha: float) -> Array:
 
 
 def solve(views: tuple[View, View], options: Options, generator: np.random.Generator) -> Result[Params]:
-    """Minimize J by accelerated alternating steps.
+    """Minimize J by accelerated alternating steps, and by Newton steps once these are short.
+
+    Where Newton finds J bent downward the minimum is not near yet: sweeps go on, to a tenth of their length.
 
     Returns
     -------
     Result(Params, status, path, stats): the path holds -J, which never falls; scores are rotated so that their
     columns are orthogonal with falling lengths, and signed by the loadings of x.
     """
+    start = init(views, options.n_components, options.penalty, generator)
+    found = Result(start, Status.CONVERGED, np.array([-_value(start, views, options.penalty)]), {})
+    short, settled = max(NEAR, options.tol), options.tol > NEAR
+    while found.status is Status.CONVERGED:
+        found = _sweeps(found, views, options, options.tol if settled else short)
+        if settled or found.status is not Status.CONVERGED:
+            break
+        found, settled = _newton(found, views, options, far=short > options.tol)
+        settled, short = settled or short <= options.tol, max(0.1 * short, options.tol)
+    params = balanced(found.value, options.alpha)
+    R = canonical_rotation(np.hstack([np.sqrt(options.alpha) * params.x.V, params.y.V]).T, params.x.V.T)
+    rotated = [Loadings(R.T @ part.V, part.b) for part in (params.x, params.y)]
+    return Result(Params(params.U @ R, *rotated), found.status, found.path, found.stats)
 
-    def e_step(params: Params) -> float:
-        with np.errstate(over="ignore", invalid="ignore"):
-            value = objective(params, views, options.penalty)
-        return value if np.isfinite(value) else np.inf
 
-    result = run_em(
-        e_step,
+def _value(params: Params, views: tuple[View, View], ridge: float) -> float:
+    """J, infinite where it is no number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = objective(params, views, ridge)
+    return value if np.isfinite(value) else np.inf
+
+
+def _sweeps(found: Result[Params], views: tuple[View, View], options: Options, tol: float) -> Result[Params]:
+    """Go on with accelerated sweeps until one is at most `tol` long."""
+    more = run_em(
+        lambda params: _value(params, views, options.penalty),
         lambda _, params: m_step(params, views, options),
-        init(views, options.n_components, options.penalty, generator),
+        found.value,
         log_likelihood=lambda value: -value,
         residual=lambda _, params, after: distance(after, params, options.alpha),
-        tol=options.tol,
-        max_iter=options.max_iter,
+        tol=tol,
+        max_iter=options.max_iter + 1 - len(found.path),
         packing=Packing(),
         acceleration="anderson",
     )
-    params = balanced(result.value[0], options.alpha)
-    R = canonical_rotation(np.hstack([np.sqrt(options.alpha) * params.x.V, params.y.V]).T, params.x.V.T)
-    rotated = [Loadings(R.T @ part.V, part.b) for part in (params.x, params.y)]
-    return Result(Params(params.U @ R, *rotated), result.status, result.path, result.stats)
+    path = np.append(found.path[:-1], more.path)
+    return Result(more.value[0], more.status, path, {**more.stats, "n_iter": len(path) - 1})
+
+
+def _newton(
+    found: Result[Params], views: tuple[View, View], options: Options, *, far: bool
+) -> tuple[Result[Params], bool]:
+    """Go on with Newton steps, and whether they end at a minimum; if `far`, they end where J is bent downward."""
+    params, path = found.value, found.path.tolist()
+    settled = False
+    while not settled and len(path) < min(options.max_iter, len(found.path) + NEWTON_STEPS):  # one sweep is left
+        step = newton_step(params, views, options.penalty)
+        if step.bent and far:
+            break
+        for length in 0.5 ** np.arange(HALVINGS):
+            moved = balanced(step.taken(params, length), options.alpha)
+            value = -_value(moved, views, options.penalty)
+            if value >= path[-1] - ROUNDING * (1.0 + abs(path[-1])):
+                break
+        else:
+            break
+        path.append(value)
+        settled = not step.bent and distance(moved, params, options.alpha) <= SETTLED
+        params = moved
+    return Result(params, found.status, np.array(path), found.stats), settled
 
 
 def regress(view: View, U: Array, ridge: float = 1.0, steps: int = STEPS) -> tuple[Loadings, float]:

@@ -11,8 +11,8 @@ from ..._types import Array, IntArray, Result
 from ..._warn import warn
 from ...rows.contract import Rows
 from ...rows.masked import column_range
-from .factors import FAMILIES, Loadings, View, project
-from .model import Options, Params, make_view, regress, solve
+from .factors import FAMILIES, Loadings, Params, View, project
+from .model import Options, make_view, regress, solve
 
 NEAR = 1e-6  # of a projection: a longer last step is said
 
