@@ -112,7 +112,7 @@ class Curvature:
         return out, dU
 
     def unturned(self, steps: Pair) -> Pair:
-        """Steps less the turns E V of the loadings in them, E antisymmetric: turned with the scores they leave J alone."""
+        """Steps less the turns E V of the loadings in them, E antisymmetric; turned with scores they leave J alone."""
         V = np.hstack([self.params.x.V, self.params.y.V])
         sizes, axes = np.linalg.eigh(V @ V.T)
         across = axes.T @ np.hstack([step[:-1] for step in steps]) @ V.T @ axes
