@@ -94,6 +94,7 @@ CASES = {
     "KDA of answers": Case(gnomon.KDA(), ANSWERS, _few(KIND, 0.3), scales=()),
     "CPPCA of answers": Case(gnomon.CPPCA(2, tol=1e-9), ANSWERS, _few(KIND, 0.3), scales=()),
     "DPPCA of answers": Case(gnomon.DPPCA(tol=1e-9), ANSWERS, _few(KIND, 0.3), scales=()),
+    "SCL of answers": Case(gnomon.SCL(2, n_pivots=4), ANSWERS + 1.0, renamed=False, scales=()),
     "GuidedProjection of answers": Case(gnomon.GuidedProjection(), ANSWERS, _few(KIND, 0.3), scales=()),
 }
 

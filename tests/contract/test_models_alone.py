@@ -149,7 +149,7 @@ SCL = """
 from gnomon.models import scl
 
 counts, sizes = scl.occurrences(old, (classes < 0).astype(int))
-pivots = scl.choose_pivots(scl.pivot_frequency(counts, sizes), 3)
+pivots = scl.choose_pivots(scl.pivot_frequency(counts, sizes), 3, *scl.variation(old))
 params = scl.fit(old, pivots, 2, None, "auto").projection
 found = {"transform": scl.posterior(params, new)[0]}
 """

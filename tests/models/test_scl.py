@@ -65,10 +65,23 @@ def test_mutual_information_is_that_of_the_joint_frequencies(counts, rng):
     assert_allclose(told, [np.log(2), 0], atol=1e-12)  # the label itself, and nothing
 
 
-def test_pivots_are_the_best_and_ties_go_to_the_first():
-    assert_array_equal(scl.choose_pivots(np.array([0.1, 0.5, 0.5, 0.9]), 3), [3, 1, 2])
+def test_pivots_are_the_best_and_among_equals_those_that_vary_most():
+    score = np.array([0.1, 0.5, 0.5, 0.9])
+    assert_array_equal(scl.choose_pivots(score, 3), [3, 1, 2])
+    assert_array_equal(scl.choose_pivots(score, 3, np.array([1.0, 0.2, 0.3, 0.0])), [3, 2, 1])
+    assert_array_equal(scl.choose_pivots(score, 2, np.ones(4), np.array([0.0, 0.2, 0.3, 0.0])), [3, 2])
     frequency = scl.pivot_frequency(np.array([[8.0, 4.0], [1.0, 2.0]]), np.array([10.0, 4.0]))
     assert_allclose(frequency, [0.25, 0.4])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_what_tells_features_apart_is_that_of_the_definition(counts, form):
+    X = counts - counts.mean(axis=0)
+    squares, products = scl.variation(copied_rows(form(counts)))
+    assert_allclose(squares, X.var(axis=0) / X.var(axis=0).max(), rtol=1e-9)
+    lengths = (X**2).sum(axis=1)
+    of_length = X.T @ lengths
+    assert_allclose(products, of_length / np.abs(of_length).max(), atol=1e-9)
 
 
 def test_what_cannot_be_fitted_says_why(counts, monkeypatch):

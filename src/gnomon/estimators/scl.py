@@ -33,7 +33,8 @@ class SCL(WithDomains, Transformer):
     pivots : {"frequency", "mutual_information"}, default="frequency"
         How pivots are found. "frequency" takes the features whose smallest share of rows over the domains is largest
         (SCL). "mutual_information" takes those that tell most about the labels (SCL-MI), among the features that occur
-        in every domain; it needs class labels. A feature occurs in a row where it is not zero: the word is there.
+        in every domain; it needs class labels. A feature occurs in a row where it is not zero: the word is there. Among
+        equals those that vary most are taken, then those that vary most with the squared length of a row.
     n_pivots : int or "auto", default="auto"
         Number of pivots, at most the number of features. "auto" takes 1000 frequent ones, or 100 by mutual information.
     ridge : float or "auto", default="auto"
@@ -170,7 +171,7 @@ class SCL(WithDomains, Transformer):
             information = model.mutual_information(*model.occurrences(rows, targets.index))
             score = np.where(everywhere, information, 0.0)
         wanted = N_PIVOTS[self.pivots] if self.n_pivots == "auto" else self.n_pivots
-        pivots = model.choose_pivots(score, min(wanted, int((score > 0).sum())))
+        pivots = model.choose_pivots(score, min(wanted, int((score > 0).sum())), *model.variation(rows))
         if len(pivots) == 0:
             tells = " and tells about the labels" if self.pivots == "mutual_information" else ""
             raise ValueError(

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, qr, svd
 
 from .._types import Array, IntArray
+from ..numerics.folds import ranks
 from ..numerics.linalg import rank_of, sign_of_columns, symmetrize
 from ..rows.contract import Rows
 from ..rows.products import Presence
@@ -17,6 +18,7 @@ from ..rows.standard import StandardRows
 LARGEST_SIDE = 10_000  # rows or columns, whichever is fewer, of the one matrix that is factorized
 DEFAULT_COMPONENTS = 50
 DEFAULT_RIDGE = 10.0  # mean variances of a feature; on counts of words smaller ones did worse
+TINY = np.finfo(float).tiny
 RANK_TOL = 1e-10  # singular values below this times the largest are rounding
 
 
@@ -72,9 +74,20 @@ def mutual_information(counts: Array, sizes: Array) -> Array:
     return total
 
 
-def choose_pivots(score: Array, n_pivots: int) -> IntArray:
-    """The features of highest score, falling; among equals the first."""
-    return np.argsort(-score, kind="stable")[:n_pivots]
+def variation(rows: Rows) -> tuple[Array, Array]:
+    """How much each feature varies (p,), and how it varies with the lengths of rows about their mean; both relative.
+
+    They tell features apart that have one score, whatever the order of rows and columns.
+    """
+    source = rows.standard(rows.summarize())
+    squares = source.summary.squares / max(float(source.summary.squares.max()), TINY)
+    products = source.back(source.lengths()[:, None])[:, 0]
+    return squares, products / max(float(np.abs(products).max()), TINY)
+
+
+def choose_pivots(score: Array, n_pivots: int, *then: Array) -> IntArray:
+    """The features of highest score, falling; among equals those highest in what else is given, then the first."""
+    return np.argsort(ranks(-score, *(-key for key in then)), kind="stable")[:n_pivots]
 
 
 def predictor_weights(source: StandardRows, second: Array | None, pivots: IntArray, ridge: float) -> Array:
