@@ -404,3 +404,15 @@ def test_noise_has_no_tied_latents_and_no_gem():
         with pytest.raises(ValueError, match="own solver and no tied"):
             IFA(noise="isotropic", **extra).fit(X40, Y40)
     assert IFA().fit(X40, Y40).noise_variance_ == 0.0
+
+
+def test_the_order_of_rows_without_clusters_decides_nothing():
+    """Answers on a scale: no direction is better than another, and a search of them goes on and on."""
+    rng = np.random.default_rng(1)
+    kind = rng.integers(0, 3, 120)
+    Z = rng.normal(size=(120, 2)) + 2.0 * np.eye(3)[kind][:, :2]
+    directions = rng.normal(size=(2, 12))
+    X = np.clip(np.round(3.0 + 0.7 * (Z @ directions + rng.normal(size=(120, 12)))), 1.0, 5.0)
+    model, other = (IFA([2, 2], tol=1e-8, max_iter=5000).fit(A) for A in (X, X[::-1]))
+    assert_allclose(other.log_likelihood_, model.log_likelihood_, rtol=1e-9)
+    assert_allclose(other.transform(X), model.transform(X), atol=1e-5)

@@ -44,6 +44,22 @@ def test_the_order_of_rows_does_not_matter(rng, monkeypatch):
     assert_allclose(one, other, atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_where_directions_wander_rounding_does_not_choose_them(seed):
+    """Gaussian rows: no direction is better than another, and two runs part a little more with every step."""
+    rng = np.random.default_rng(seed)
+    U = white(rng.normal(size=(12, 120)))
+    one, other = (independent_directions(A, np.eye(12), rng).V for A in (U, U * (1.0 + 1e-13)))
+    assert_allclose(other, one, atol=1e-9)
+
+
+def test_directions_that_have_almost_settled_are_kept(rng, monkeypatch):
+    U = ortho_group.rvs(12, random_state=1) @ white(rng.uniform(size=(12, 1500)))
+    settled = independent_directions(U, np.eye(12), rng).V
+    monkeypatch.setattr(pursuit, "SETTLED", -1.0)
+    assert_allclose(independent_directions(U, np.eye(12), rng).V, settled, atol=0.01)
+
+
 def test_few_rows_are_made_white_again(rng, monkeypatch):
     """Latents that are almost Gaussian: what the chosen rows are short of being white would lead elsewhere."""
     monkeypatch.setattr(pursuit, "MOST_ROWS", 5000)
