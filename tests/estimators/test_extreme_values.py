@@ -65,7 +65,7 @@ def test_r2_does_not_know_the_units_of_y(size):
 def test_density_of_ifa_follows_the_units_of_each_column(spread):
     X, _ = table("complete")
     powers = np.linspace(-spread, spread, 4)
-    model = IFA([3, 2, 2, 2], n_init=1)
+    model = IFA([3, 2, 2, 2], n_init=1, tol=1e-8)
     want = model.fit(X).score_samples(X) - powers.sum() * np.log(10.0)
     assert_allclose(model.fit(X * 10.0**powers).score_samples(X * 10.0**powers), want, atol=1e-5)
 
