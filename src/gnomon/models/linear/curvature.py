@@ -47,13 +47,25 @@ class Curvature(NamedTuple):
         The gradient there is second V cov, `second` (h, h) being slopes less curvature and `cov` that of z given x.
         Without it V is flat where few labeled rows leave it free, and steps are far too long.
         """
-        down, g = positive_part(-second), len(self.z1z1) - 1
+        return self._with(positive_part(-second), cov, weight)
+
+    def with_turning(self, total: Array, VS: Array, weight: float) -> "Curvature":
+        """With the curvature in V of what outputs say through that covariance, V cov V', as it turns with V.
+
+        Of real outputs P dQ P, for a change dQ = dV cov V' + V cov dV', is at most twice P dV (VS' P VS). `total` (h, h)
+        is the sum of curvatures, and VS (h, k) is V cov. Without it steps are too long where the loadings are large.
+        """
+        return self._with(total, 2.0 / weight * VS.T @ total @ VS, weight)
+
+    def _with(self, C: Array, cov: Array, weight: float) -> "Curvature":
+        """With C (h, h) times a covariance of z."""
+        g = len(self.z1z1) - 1
         of_z = np.zeros_like(self.z1z1)
         of_z[:g, :g] = cov[:g, :g]
-        if len(self.H) > len(down):
-            return self._replace(H=self.H + np.kron(down, of_z))
-        share = float(np.trace(down)) / max(float(np.trace(self.H)), 1e-300)
-        more: tuple[Term, ...] = (OfGroups(down[None], of_z[None]),) if self.terms else ()
+        if len(self.H) > len(C):
+            return self._replace(H=self.H + np.kron(C, of_z))
+        share = float(np.trace(C)) / max(float(np.trace(self.H)), 1e-300)
+        more: tuple[Term, ...] = (OfGroups(C[None], of_z[None]),) if self.terms else ()
         return Curvature(self.H, self.z1z1 + share * weight * of_z, self.terms + more)
 
 

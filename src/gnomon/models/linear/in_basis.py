@@ -70,8 +70,11 @@ class BasisEM(SitesEM):
         return Sums(objective, xz1, total[None], total, gradient, found.noise, gap, (x, held, second, found), accuracy)
 
     def newton(self, sums: Sums, params: Params) -> Curvature:
-        x, held, second, _ = sums.held
-        return self.labels.newton(x, held, self.rules.n_guided).with_covariance(second, x.cov, self.label_weight)
+        (x, held, second, found), weight = sums.held, self.label_weight
+        curvature = self.labels.newton(x, held, self.rules.n_guided).with_covariance(second, x.cov, weight)
+        if isinstance(self.labels, LabeledRows):  # patterns count it, and an expansion has none
+            return curvature.with_turning(found.curvature, params.W_y @ x.cov, weight)
+        return curvature
 
     def curved(self, params: Params) -> bool:
         """Whether a climb is by quasi-Newton steps: with real outputs alone, of a plain model."""

@@ -41,6 +41,7 @@ class LabelSums(NamedTuple):
     gradient: Array  # (h, k + 1)
     curvature: Curvature  # nothing but sums
     noise: Array  # (3, q)
+    total: Array  # (h, h)   curvatures
     second: Array  # (h, h)   squares of slopes less curvatures
     cov: Array  # (k, k)   of z given x
 
@@ -157,7 +158,7 @@ class SitesStep:
         curvature = curvature_of_rows(fit, z1, w, total, MOST_SUMMED)._replace(terms=())
         noise = noise_sums(self.noisy, Y, w, fit)
         of_z = w.sum() * cov if cov.ndim == 2 else np.tensordot(w, cov, axes=1)
-        sums = LabelSums(float(w @ fit.log_z), gap, gradient, curvature, noise, second, of_z)
+        sums = LabelSums(float(w @ fit.log_z), gap, gradient, curvature, noise, total, second, of_z)
         return sums, change, fit.through(VS), self._near(view, some, fit.near)
 
     @staticmethod
@@ -222,7 +223,9 @@ class RowsEM(SitesEM):
         objective = self.x_part(params, swept.product[:, k]) + totals.fit + labels.log_z
         objective, gradient = self._penalized(params, objective, labels.gradient)
         weight = self.label_weight
-        curvature = labels.curvature.with_covariance(labels.second, labels.cov / weight, weight)
+        cov = labels.cov / weight
+        curvature = labels.curvature.with_covariance(labels.second, cov, weight)
+        curvature = curvature.with_turning(labels.total, params.W_y @ cov, weight)
         held, gap = (swept.rows, curvature), labels.gap / weight  # rows with what their sites start from next
         return Sums(objective, swept.product, zz1, totals.total, gradient, labels.noise, gap, held, accuracy)
 
