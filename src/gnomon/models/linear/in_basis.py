@@ -126,7 +126,7 @@ class BasisEM(SitesEM):
                 if len(climb.path) > 1:
                     return climb.value[0]
         if self.plain(params):
-            W_x = params.W_x + self._lengthened(of_x.params.W_x - params.W_x, params)
+            W_x = params.W_x + self._lengthened(of_x.params.W_x - params.W_x, params, sums.held[3].curvature)
             of_x = of_x._replace(params=of_x.params._replace(W_x=W_x))
         return moved(of_x, params, self.steps(sums, params), 1.0)
 
@@ -147,17 +147,23 @@ class BasisEM(SitesEM):
         xx = self.view.xx / self.view.weight
         return BasisEM(self.view, Expansion(params, x, found, curvature, xx, n_guided), self.rules)
 
-    def _lengthened(self, step: Array, params: Params) -> Array:
-        """A step of EM on W_x, made as long as it had to be were there no labels.
+    def _lengthened(self, step: Array, params: Params, curvature: Array) -> Array:
+        """A step of EM on W_x, made as long as it has to be.
 
-        Without them EM moves the loadings of a principal direction of variance v, none of the first k, to a latent
-        dimension that explains variance u a share 1 - v / u of the way.
+        Without labels EM moves the loadings of a principal direction of variance v, none of the first k, to a latent
+        dimension that explains variance u a share 1 - v / u of the way. Labels hold them the more: what z is expected
+        to be moves with the loadings, and with it predictors of this `curvature` (h, h).
         """
-        values, Q = self.view.values / self.view.weight, self.view.axes
+        values, Q = np.maximum(self.view.values / self.view.weight, 0.0), self.view.axes
         explained, R = np.linalg.eigh(symmetrize(params.W_x.T @ params.W_x))
-        share = 1.0 - np.maximum(values, 0.0)[:, None] / (explained + params.x_noise_var)
-        share[-params.W_x.shape[1] :] = 1.0
-        return np.asarray(Q @ ((Q.T @ step @ R) / np.maximum(share, SMALLEST_SHARE)) @ R.T)
+        u, k = explained + params.x_noise_var, len(explained)
+        of_z = params.W_y @ (R / u)
+        held = (params.x_noise_var / self.view.weight) * (of_z.T @ curvature @ of_z)
+        shares = np.maximum(1.0 - values[:-k, None] / u, SMALLEST_SHARE)
+        moved = Q.T @ step @ R
+        together = values[:-k, None, None] * held + shares[:, :, None] * np.eye(k)
+        moved[:-k] = np.linalg.solve(together, moved[:-k, :, None])[:, :, 0]
+        return np.asarray(Q @ moved @ R.T)
 
 
 def x_log_likelihood(params: Params, x: FromX, view: View) -> float:
