@@ -86,7 +86,7 @@ def test_a_step_never_lowers_the_objective(rng):
     values = [em.e_step(params).objective]
     for _ in range(15):
         sums = em.e_step(params)
-        params, found = em.safeguard(sums, params, em.m_step(sums, params))
+        params, found, _ = em.safeguard(sums, params, em.m_step(sums, params))
         values.append(found.objective)
     assert (np.diff(values) >= -1e-9 * np.abs(values[0])).all()
     assert values[-1] > values[0] + 1.0

@@ -116,7 +116,7 @@ class BasisEM(SitesEM):
         rules = self.rules
         return rules.prior_precision == 0.0 and rules.n_guided == params.W_x.shape[1]
 
-    def m_step(self, sums: Sums, params: Params, tol: float = 0.0) -> Params:
+    def m_step(self, sums: Sums, params: Params, tol: float = 0.0, share: float = 1.0) -> Params:
         """As in `SitesEM`, with a longer step of W_x; or a climb of what rows with classes say to second order."""
         of_x = self.of_x(sums, params)
         if self.expands:
@@ -128,7 +128,7 @@ class BasisEM(SitesEM):
         if self.plain(params):
             W_x = params.W_x + self._lengthened(of_x.params.W_x - params.W_x, params, sums.held[3].curvature)
             of_x = of_x._replace(params=of_x.params._replace(W_x=W_x))
-        return moved(of_x, params, self.steps(sums, params), 1.0)
+        return moved(of_x, params, self.steps(sums, params), share)
 
     @property
     def expands(self) -> bool:

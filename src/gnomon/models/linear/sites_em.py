@@ -21,6 +21,8 @@ X_FLOOR, Y_FLOOR = 1e-6, 1e-5  # smallest noise variances, relative to the varia
 FIRST_STEP = 1.0  # length of each row of W_y after one Newton step from zero, at most
 COARSEST, COARSENESS = 1e-2, 0.1  # accuracy of rows: of the first steps, and as a share of the residual
 
+SHORTER, SHORTEST = 0.7, 0.1  # share of the Newton steps after each that was too long
+
 
 class Rules(NamedTuple):
     """What is held fixed, and what lies on the loadings."""
@@ -174,37 +176,40 @@ class SitesEM:
         cov = symmetrize(sums.total[:k, :k] / weight - mean[:, None] * mean)
         return OfX(found, mean, expansion(cov, params.W_y, self.penalty / weight))
 
-    def m_step(self, sums: Sums, params: Params, tol: float = 0.0) -> Params:
-        """Maximize the expected log-likelihood over W_x, its noise and the law of z; Newton steps of all else with it.
+    def m_step(self, sums: Sums, params: Params, tol: float = 0.0, share: float = 1.0) -> Params:
+        """Maximize the expected log-likelihood over W_x, its noise and the law of z; a share of the Newton steps of
+        all else with it.
 
         Where the residual is at most `tol` no step will be taken, so that little need be done. Without the Newton
         steps, EM's own argument says that the objective does not fall; see `safeguard`.
         """
-        return moved(self.of_x(sums, params), params, self.steps(sums, params), 1.0)
+        return moved(self.of_x(sums, params), params, self.steps(sums, params), share)
 
-    def safeguard(self, sums: Sums, params: Params, plain: Params, accuracy: float = ACCURACY) -> tuple[Params, Sums]:
-        """Shorten the Newton steps of `m_step` until the objective does not fall below the one before."""
+    def safeguard(
+        self, sums: Sums, params: Params, plain: Params, accuracy: float = ACCURACY
+    ) -> tuple[Params, Sums, float]:
+        """Shorten the Newton steps of `m_step` until the objective does not fall below the one before; to which share."""
         found = self.e_step(plain, sums, accuracy)
         if found.objective >= sums.objective:
-            return plain, found
+            return plain, found, 1.0
         return self._shortened(sums, params, self.of_x(sums, params), accuracy)
 
-    def _shortened(self, sums: Sums, params: Params, of_x: OfX, accuracy: float) -> tuple[Params, Sums]:
-        """The first of some shares of the Newton steps at which the objective does not fall, or the last."""
+    def _shortened(self, sums: Sums, params: Params, of_x: OfX, accuracy: float) -> tuple[Params, Sums, float]:
+        """The first of some shares of the Newton steps at which the objective does not fall, or the last; and which."""
         steps = self.steps(sums, params)
         for share in (*self.shares, 0.0):
             trial = moved(of_x, params, steps, share)
             found = self.e_step(trial, sums, accuracy)
             if found.objective >= sums.objective:
                 break
-        return trial, found
+        return trial, found, share
 
     def refine_labels(self, params: Params, n_steps: int, accuracy: float) -> Params:
         """Newton steps of W_y, m_y and the noise of outputs alone."""
         sums, k = self.e_step(params, None, accuracy), params.W_x.shape[1]
         for _ in range(n_steps):
             still = OfX(params, np.zeros(k), np.eye(k))
-            params, sums = self._shortened(sums, params, still, accuracy)
+            params, sums, _ = self._shortened(sums, params, still, accuracy)
         return params
 
     def _normal_equations(self, sums: Sums, params: Params) -> tuple[Array, Array]:
@@ -233,9 +238,15 @@ class SitesEM:
         Proposals are made where the objective can judge them. `coarsest` is the accuracy of the first step.
         """
         schedule = Schedule(0.0 if self.rules.layout.gaussian else coarsest, tol)  # no sites to iterate
+
+        def safeguard(sums: Sums, params: Params, plain: Params) -> tuple[Params, Sums]:
+            after, found, share = self.safeguard(sums, params, plain, schedule.accuracy)
+            schedule.shorten(share)
+            return after, found
+
         return run_em(
             lambda params, last: self.e_step(params, near if last is None else last, schedule.accuracy),
-            lambda sums, params: self.m_step(sums, params, tol),
+            lambda sums, params: self.m_step(sums, params, tol, schedule.share),
             start,
             log_likelihood=lambda sums: sums.objective,
             residual=lambda sums, params, after: schedule.follow(self.residual(sums, params, after), sums.accuracy),
@@ -243,7 +254,7 @@ class SitesEM:
             max_iter=max_iter,
             packing=Vector(self.rules),
             acceleration=acceleration,
-            safeguard=lambda sums, params, plain: self.safeguard(sums, params, plain, schedule.accuracy),
+            safeguard=safeguard,
             warm=True,
         )
 
@@ -267,20 +278,26 @@ def moved(of_x: OfX, params: Params, steps: Steps, share: float) -> Params:
 
 
 class Schedule:
-    """Accuracy of the sites over one run: a share of the residual, never looser than before.
+    """Accuracy of the sites over one run: a share of the residual, never looser than before; and length of steps.
 
-    It begins with the coarsest and ends with one that does not stand in the way of `tol`.
+    The accuracy begins with the coarsest and ends with one that does not stand in the way of `tol`. Where Newton steps
+    had to be shortened, all later ones are shorter, so that proposals are made along steps that can be trusted.
     """
 
     def __init__(self, coarsest: float, tol: float) -> None:
         self.sharpest = min(ACCURACY, COARSENESS * tol)
-        self.accuracy = max(coarsest, self.sharpest)
+        self.accuracy, self.share = max(coarsest, self.sharpest), 1.0
 
     def follow(self, residual: float, used: float) -> float:
         """Take note of a residual; return it, no sharper than the sites it was made of."""
         found = max(residual, used) if used > self.sharpest else residual
         self.accuracy = min(max(COARSENESS * found, self.sharpest), self.accuracy)
         return found
+
+    def shorten(self, taken: float) -> None:
+        """Take note of the share of a step that could be taken."""
+        if 0.0 < taken < 1.0:
+            self.share = max(SHORTER * self.share, SHORTEST)
 
 
 def _positive(S: Array) -> bool:
