@@ -7,6 +7,8 @@ from .gaussian_rows import GaussianRows
 from .layout import Layout
 from .sites import ACCURACY, Near, SiteFit
 
+MODES = 1e-10  # accuracy of modes: their error enters the evidence as it is, times the spread of predictors
+
 
 class LaplaceEvidence:
     """What `GaussianRows` finds around the mode, with slope and curvature of the approximate evidence itself.
@@ -23,8 +25,8 @@ class LaplaceEvidence:
     def __call__(
         self, Y: Array, mean: Array, cov: Array, noise: Array, near: Near = None, accuracy: float = ACCURACY
     ) -> SiteFit:
-        """As in `Sites`; modes are always found to full accuracy, where the evidence is not stationary."""
-        fit = self.around_mode(Y, mean, cov, noise, near, min(accuracy, ACCURACY))
+        """As in `Sites`; modes are always found to full accuracy: the evidence is not stationary there."""
+        fit = self.around_mode(Y, mean, cov, noise, near, min(accuracy, MODES))
         C = fit.by_row
         mode, left = mean + np.matmul(cov, fit.slope[:, :, None])[:, :, 0], cov - np.matmul(np.matmul(cov, C), cov)
         turns = np.zeros_like(mean)

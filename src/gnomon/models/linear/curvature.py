@@ -52,8 +52,8 @@ class Curvature(NamedTuple):
     def with_turning(self, total: Array, VS: Array, weight: float) -> "Curvature":
         """With the curvature in V of what outputs say through that covariance, V cov V', as it turns with V.
 
-        Of real outputs P dQ P, for a change dQ = dV cov V' + V cov dV', is at most twice P dV (VS' P VS). `total` (h, h)
-        is the sum of curvatures, and VS (h, k) is V cov. Without it steps are too long where the loadings are large.
+        Of real outputs P dQ P V cov, for a change dQ = dV cov V' + V cov dV', is at most 2 P dV (VS' P VS). `total`
+        (h, h) is the sum of curvatures P, and VS (h, k) is V cov. Without it steps are too long where V is large.
         """
         return self._with(total, 2.0 / weight * VS.T @ total @ VS, weight)
 

@@ -22,6 +22,7 @@ FIRST_STEP = 1.0  # length of each row of W_y after one Newton step from zero, a
 COARSEST, COARSENESS = 1e-2, 0.1  # accuracy of rows: of the first steps, and as a share of the residual
 
 SHORTER, SHORTEST = 0.7, 0.1  # share of the Newton steps after each that was too long
+HIDDEN = 0.05  # share of a step that is next to none
 
 
 class Rules(NamedTuple):
@@ -188,7 +189,7 @@ class SitesEM:
     def safeguard(
         self, sums: Sums, params: Params, plain: Params, accuracy: float = ACCURACY
     ) -> tuple[Params, Sums, float]:
-        """Shorten the Newton steps of `m_step` until the objective does not fall below the one before; to which share."""
+        """Shorten the Newton steps of `m_step` until the objective does not fall below that before; to which share."""
         found = self.e_step(plain, sums, accuracy)
         if found.objective >= sums.objective:
             return plain, found, 1.0
@@ -295,8 +296,8 @@ class Schedule:
         return found
 
     def shorten(self, taken: float) -> None:
-        """Take note of the share of a step that could be taken."""
-        if 0.0 < taken < 1.0:
+        """Take note of the share of a step that could be taken; one next to none says that rounding hides the gain."""
+        if HIDDEN < taken < 1.0:
             self.share = max(SHORTER * self.share, SHORTEST)
 
 
