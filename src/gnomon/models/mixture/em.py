@@ -14,6 +14,8 @@ from ...rows.contract import Step, Swept, View
 from ...rows.patterns import MaskView
 from ...rows.standard import ScaledRows
 from ...solvers.em import Packing, run_em
+from ...solvers.quasi_newton import ascend
+from .curved import Landscape, one
 from .local_gaussians import (
     EMPTY,
     LocalMaps,
@@ -33,6 +35,7 @@ from .local_gaussians import (
 
 SMOOTHED = 0.05  # share of every row that the start spreads over all components, so that none begins degenerate
 START_STEPS = 3
+TURN = 50  # steps of EM after which it crawls; then twice as many, after quasi-Newton steps that found no way
 NEAR = 0.03  # root nats per row; shorter steps are within the basin of a maximum
 
 
@@ -251,15 +254,36 @@ def approach(rows: CompleteRows | IncompleteRows, start: Mixture, tol: float, ma
 def finish(
     rows: CompleteRows | IncompleteRows, near: Result[Near], tol: float, max_iter: int, acceleration: str | None
 ) -> Result[Near]:
-    """Run EM on to the maximum."""
+    """Run EM on to the maximum; where it crawls, quasi-Newton steps go on, and EM again where these find none."""
     left = max_iter - near.stats["n_iter"]
     if near.status is not Status.CONVERGED or tol >= NEAR:
         return near
     if left == 0:
         return near._replace(status=Status.MAX_ITER)
-    end = _run(rows, near.value, tol, left, acceleration)
-    stats = {**end.stats, "n_iter": near.stats["n_iter"] + end.stats["n_iter"]}
-    return Result(end.value, end.status, np.concatenate([near.path, end.path[1:]]), stats)
+    climb, path, refused = acceleration is not None, [near.path], 0
+    end, turn = near._replace(status=Status.MAX_ITER), TURN
+    while end.status is Status.MAX_ITER and left > 0:
+        end = _run(rows, end.value, tol, min(left, turn) if climb else left, acceleration)
+        left, refused = left - end.stats["n_iter"], refused + end.stats["n_refused"]
+        path.append(end.path[1:])
+        if end.status is Status.MAX_ITER and left > 0:
+            end, turn = _climb(rows, end.value, tol, left), 2 * turn
+            left -= end.stats["n_iter"]
+            path.append(end.path[1:])
+    whole = np.concatenate(path)
+    return Result(end.value, end.status, whole, {**end.stats, "n_iter": len(whole) - 1, "n_refused": refused})
+
+
+def _climb(rows: CompleteRows | IncompleteRows, start: Near, tol: float, max_iter: int) -> Result[Near]:
+    """Quasi-Newton steps; where they find none, status `MAX_ITER` says that EM is to go on."""
+    landscape = Landscape(rows, _packing(rows))
+    found = ascend(landscape, landscape.place(*start), tol, max_iter)
+    status = Status.MAX_ITER if found.status is Status.STALLED else found.status
+    return Result((one(found.value.held.params), one(found.value.held.sums)), status, found.path, found.stats)
+
+
+def _packing(rows: CompleteRows | IncompleteRows) -> MixtureVector:
+    return MixtureVector(mix_weights=0.0, noise_vars=rows.shape.floor)
 
 
 def _run(
@@ -274,6 +298,6 @@ def _run(
         residual=lambda sums, before, after: step_length(before, after, rows.shape.ambient),
         tol=tol,
         max_iter=max_iter,
-        packing=MixtureVector(mix_weights=0.0, noise_vars=rows.shape.floor),
+        packing=_packing(rows),
         acceleration=acceleration,
     )
