@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
 
 from gnomon import MixturePPCA
 from gnomon.models.mixture.curved import Landscape, flat
@@ -91,10 +92,20 @@ def overlapping(n, seed):
 
 
 def test_components_that_overlap_do_not_crawl():
-    X = overlapping(1000, 4)
-    model = MixturePPCA(3, 2, n_init=1).fit(X)
+    model = MixturePPCA(3, 2, n_init=1).fit(overlapping(2000, 3))
     assert model.converged_
-    assert model.n_iter_ <= 300
-    plain = MixturePPCA(3, 2, n_init=1, acceleration=None, max_iter=model.n_iter_).fit(X)
-    assert not plain.converged_
-    assert plain.log_likelihood_ < model.log_likelihood_
+    assert model.objective_residual_ <= model.tol
+    assert model.n_iter_ <= 250
+
+
+def test_a_climb_keeps_to_the_iterations_that_are_left():
+    X = overlapping(500, 5)
+    for max_iter in (60, 90):
+        model = MixturePPCA(3, 2, n_init=1, max_iter=max_iter)
+        with pytest.warns(ConvergenceWarning):
+            model.fit(X)
+        assert model.n_iter_ == max_iter
+        assert not model.converged_
+        assert model.objective_residual_ > model.tol
+        path = model.objective_path_
+        assert (np.diff(path) >= -1e-9 * (1.0 + np.abs(path[1:]))).all()

@@ -398,6 +398,21 @@ def fit_with(X, options, far, monkeypatch):
     return model.fit(read(X, masked=None), options, np.random.default_rng(0))
 
 
+def test_a_hopeless_start_is_left_early_and_the_best_is_the_same(monkeypatch):
+    rng = np.random.default_rng(1)
+    centers = 30.0 * rng.normal(size=(6, 8))
+    X = np.repeat(centers, 50, axis=0) + rng.normal(size=(300, 8))
+    options = model.Options((1,) * 6, init="random", n_init=8)
+    found = []
+    for far in (5.0, np.inf):
+        monkeypatch.setattr(model, "HOPELESS", far)
+        found.append(model.fit(read(X, masked=None), options, np.random.default_rng(0)))
+    some, every = found
+    assert_allclose(some.value.log_likelihood, every.value.log_likelihood, rtol=1e-12)
+    assert some.stats["n_passes"] < every.stats["n_passes"]
+    assert some.stats["residual"] <= options.tol
+
+
 # -- rows elsewhere ----------------------------------------------------------------------------------------------
 
 

@@ -36,7 +36,7 @@ from .local_gaussians import (
 SMOOTHED = 0.05  # share of every row that the start spreads over all components, so that none begins degenerate
 START_STEPS = 3
 TURN = 50  # steps of EM after which it crawls; then twice as many, after quasi-Newton steps that found no way
-NEAR = 0.03  # root nats per row; shorter steps are within the basin of a maximum
+BEGUN, NEAR = 0.2, 0.03  # root nats per row: a start has begun to settle; is within the basin of a maximum
 
 
 @dataclass(frozen=True)
@@ -243,12 +243,22 @@ class MixtureVector(Packing):
         return found._replace(mix_weights=found.mix_weights / found.mix_weights.sum())
 
 
-def approach(rows: CompleteRows | IncompleteRows, start: Mixture, tol: float, max_iter: int) -> Result[Near]:
-    """Run EM from a starting point into the basin of a maximum, by plain steps.
+def begin(rows: CompleteRows | IncompleteRows, start: Mixture, tol: float, max_iter: int) -> Result[Near]:
+    """Run EM from a starting point by plain steps, to where hopeless starts are seen to be so."""
+    return _run(rows, (start, None), max(tol, BEGUN), max_iter, None)
+
+
+def approach(rows: CompleteRows | IncompleteRows, begun: Result[Near], tol: float, max_iter: int) -> Result[Near]:
+    """Run EM on into the basin of a maximum, by plain steps.
 
     Extrapolation from afar may land in the basin of a worse maximum, from nearby it does not.
     """
-    return _run(rows, (start, None), max(tol, NEAR), max_iter, None)
+    left = max_iter - begun.stats["n_iter"]
+    if begun.status is not Status.CONVERGED or begun.stats["residual"] <= max(tol, NEAR) or left == 0:
+        return begun
+    near = _run(rows, begun.value, max(tol, NEAR), left, None)
+    stats = {**near.stats, "n_iter": begun.stats["n_iter"] + near.stats["n_iter"]}
+    return Result(near.value, near.status, np.concatenate([begun.path, near.path[1:]]), stats)
 
 
 def finish(
@@ -256,7 +266,7 @@ def finish(
 ) -> Result[Near]:
     """Run EM on to the maximum; where it crawls, quasi-Newton steps go on, and EM again where these find none."""
     left = max_iter - near.stats["n_iter"]
-    if near.status is not Status.CONVERGED or tol >= NEAR:
+    if near.status is not Status.CONVERGED or near.stats["residual"] <= tol:
         return near
     if left == 0:
         return near._replace(status=Status.MAX_ITER)

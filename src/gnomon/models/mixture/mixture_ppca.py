@@ -14,13 +14,24 @@ from ...rows.contract import Kept, Rows, Step, View
 from ...rows.masked import filled
 from ...rows.standard import ScaledRows, StandardRows
 from ...solvers.rank import check_rank_of_rows
-from .em import CompleteRows, IncompleteRows, Near, approach, finish, local_pca, masked_condition, masked_directions
+from .em import (
+    CompleteRows,
+    IncompleteRows,
+    Near,
+    approach,
+    begin,
+    finish,
+    local_pca,
+    masked_condition,
+    masked_directions,
+)
 from .kmeans import Partition
 from .local_gaussians import LocalMaps, Mixture, Shape, condition, local_maps
 
 NOISE_FLOOR = 1e-6  # smallest noise variance, relative to the variance of x
 MOMENT_SIDE = 32  # up to this many coordinates, p x p products per component are cheaper than more iterations
 GRAM_SIDE = 1500  # up to this many rows, a table with more columns is rotated to its row space first
+HOPELESS = 5.0  # nats per row below another start once steps are short: hundreds of them would not make up for it
 FAR = 0.5  # nats per row below a maximum at which a start is given up; none that won was more than .05 below
 PARTITION_ROWS, PARTITION_ENTRIES = 1000, 1 << 22  # k-means for the start reads so many rows, or entries if more
 
@@ -89,11 +100,10 @@ def fit(rows: Rows, options: Options, generator: np.random.Generator) -> Result[
         raise ValueError(f"solver={solver!r} would make the sparse X dense; use solver='auto' or 'latent'.")
     shape = Shape(options.sizes, p, NOISE_FLOOR, options.shared)
     table = _table(rows, shape, solver, generator)
-    near = [
-        _approached(table, options, generator, first=i == 0)
-        for i in range(options.n_init if len(options.sizes) > 1 else 1)
+    begun = [
+        _begun(table, options, generator, first=i == 0) for i in range(options.n_init if len(options.sizes) > 1 else 1)
     ]
-    found = _finished(table, near, options)
+    found = _finished(table, _approached(table, begun, options), options)
     best = max(found, key=lambda r: (not r.stats["collapsed"], not r.stats["floors"], r.value.log_likelihood))
     passes = table.source.reads + table.reader.reads * (table.reader is not table.source)
     best.stats.update(solver=solver, n_passes=passes, optima=[r.value.log_likelihood for r in found])
@@ -151,7 +161,23 @@ def _finished(table: _Table, near: list[Result[Near]], options: Options) -> list
     return found
 
 
-def _approached(table: _Table, options: Options, generator: np.random.Generator, *, first: bool) -> Result[Near]:
+def _approached(table: _Table, begun: list[Result[Near]], options: Options) -> list[Result[Near]]:
+    """Starts near to maxima; those that are hopelessly far below another of full components stay where they are."""
+    full = [start.path[-1] for start in begun if _is_full(start, options.sizes, table.engine.shape.floor)]
+    least = max(full, default=-np.inf) - HOPELESS * table.source.weight
+    return [
+        approach(table.engine, start, options.tol, options.max_iter) if start.path[-1] >= least else start
+        for start in begun
+    ]
+
+
+def _is_full(start: Result[Near], sizes: tuple[int, ...], floor: float) -> bool:
+    """Whether every component has noise, and rows for its dimensions."""
+    params, sums = start.value
+    return bool((params.noise_vars > floor).all() and (sums.counts > np.add(sizes, 1)).all())
+
+
+def _begun(table: _Table, options: Options, generator: np.random.Generator, *, first: bool) -> Result[Near]:
     planned = first and options.init == "kmeans"
     s, k, rows = len(options.sizes), max(options.sizes), table.engine.rows
     centers = table.partition.centers(s, options.init, None if planned else generator)
@@ -159,7 +185,7 @@ def _approached(table: _Table, options: Options, generator: np.random.Generator,
     U = np.column_stack([random_signs(mean_squares, drawn) for _ in range(s * k)])
     blocks = rows.back(U).reshape(-1, s, k).transpose(1, 0, 2)
     start = local_pca(rows, centers, blocks, table.engine.shape)
-    return approach(table.engine, start, options.tol, options.max_iter)
+    return begin(table.engine, start, options.tol, options.max_iter)
 
 
 def _in_data_units(table: _Table, result: Any, sizes: tuple[int, ...]) -> Result[Fitted]:
