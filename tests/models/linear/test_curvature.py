@@ -78,3 +78,42 @@ def test_many_classes_in_many_dimensions_take_as_few_steps():
         model = CPPCA(k).fit(X, y)
         assert model.converged_
         assert model.n_iter_ <= 15
+
+
+def test_covariances_turn_with_the_loadings(problem):
+    p = problem
+    (h, m), w, z1 = p["gradient"].shape, p["weights"], p["z1"]
+    rng, weight = np.random.default_rng(1), float(p["weights"].sum())
+    fit, VS = SiteFit(w, np.zeros((len(w), h)), p["C"]), rng.standard_normal((h, m))
+    total = fit.total_curvature(w)
+    turning = np.zeros((m, m))
+    turning[:-1, :-1] = (2.0 / weight * VS.T @ total @ VS)[: m - 1, : m - 1]
+    step = rng.standard_normal((h, m))
+    for most in (h * m, h * m - 1):
+        rows = curvature_of_rows(fit, z1, w, total, most)
+        assert_allclose(
+            rows.with_turning(total, VS, weight).times(step), rows.times(step) + total @ step @ turning, rtol=1e-9
+        )
+
+
+def overlapping_classes(n, p, n_classes, n_labels):
+    """Rows of many classes that lie on one another, few of them labeled."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, n_classes, n)
+    X = 0.3 * rng.normal(size=(n_classes, p))[y] + rng.normal(size=(n, p))
+    labels = np.full(n, -1)
+    for c in range(n_classes):
+        some = np.flatnonzero(y == c)[:n_labels]
+        labels[some] = c
+    return X, labels
+
+
+@pytest.mark.parametrize(
+    ("k", "problem"), [(3, (1000, 30, 50, 3)), (4, (2000, 20, 26, 20))], ids=["few labels", "more labels"]
+)
+def test_many_classes_that_overlap_do_not_crawl(k, problem):
+    X, labels = overlapping_classes(*problem)
+    model = CPPCA(k).fit(X, labels)
+    assert model.converged_
+    assert model.objective_residual_ <= model.tol
+    assert model.n_iter_ <= 100

@@ -13,7 +13,7 @@ from gnomon.models.linear.basis import Basis
 from gnomon.models.linear.cppca import products_of
 from gnomon.models.linear.evidence import LabeledRows
 from gnomon.models.linear.in_basis import BasisEM
-from gnomon.models.linear.sites_em import X_FLOOR, Y_FLOOR, OfX, Rules, Steps, Vector, expansion, moved
+from gnomon.models.linear.sites_em import X_FLOOR, Y_FLOOR, OfX, Rules, Schedule, Steps, Vector, expansion, moved
 from gnomon.numerics.linear_gaussian import Params, given_x
 from rows.copied import copied_rows
 
@@ -253,3 +253,22 @@ def test_noise_that_is_far_too_large_falls_to_what_outputs_leave_in_one_step():
     sums = np.array([[n * (left / noise[0] ** 2 - 1.0 / noise[0])], [n / noise[0] ** 2], [n]])
     (step,) = rules.noise_steps(noise, sums, scoring=True)
     assert_allclose(noise[0] * np.exp(step), left)
+
+
+def test_newton_steps_that_were_too_long_are_shorter_from_then_on(rng):
+    schedule = Schedule(0.0, 1e-6)
+    for taken, share in ((1.0, 1.0), (0.25, 0.7), (0.25, 0.49), (1.0, 0.49), (0.001, 0.49), (0.0, 0.49)):
+        schedule.shorten(taken)
+        assert_allclose(schedule.share, share)
+    for _ in range(20):
+        schedule.shorten(0.25)
+    assert_allclose(schedule.share, 0.1)
+
+
+def test_a_share_of_the_newton_steps_can_be_taken(rng):
+    em, params = problem(rng)
+    sums = em.e_step(params)
+    none, half, full = (em.m_step(sums, params, 0.0, share) for share in (0.0, 0.5, 1.0))
+    assert_allclose(half.W_y, 0.5 * (none.W_y + full.W_y), rtol=1e-9)
+    assert np.abs(full.W_y - none.W_y).max() > 1e-3
+    assert_allclose(half.W_x, full.W_x)
