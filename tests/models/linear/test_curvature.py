@@ -117,3 +117,11 @@ def test_many_classes_that_overlap_do_not_crawl(k, problem):
     assert model.converged_
     assert model.objective_residual_ <= model.tol
     assert model.n_iter_ <= 100
+
+
+def test_many_classes_that_overlap_do_not_crawl_where_entries_are_missing():
+    X, labels = overlapping_classes(400, 15, 20, 3)
+    X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
+    model = CPPCA(3).fit(X, labels)
+    assert model.converged_
+    assert model.n_iter_ <= 65
