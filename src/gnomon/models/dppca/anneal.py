@@ -207,8 +207,11 @@ class Problem:
     @cached_property
     def _alike(self) -> IntArray:
         """Numbers (r,) of the coordinates, the same where the energy of all rows is."""
-        gram = self._all.total.gram if isinstance(self._all, Away) else self._all.gram
-        return ranks(np.diagonal(gram))
+        return ranks(np.diagonal(self._gram()))
+
+    def _gram(self) -> Array:
+        """Inner products of the coordinates of all rows (r, r)."""
+        return self._all.total.gram if isinstance(self._all, Away) else self._all.gram
 
     def _evened(self, of_coordinates: Array) -> Array:
         """Means (r,) over coordinates of the same energy, which may be turned among themselves."""

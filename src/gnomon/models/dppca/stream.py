@@ -75,6 +75,9 @@ class Streamed(Problem):
         self.n_factors = min(options.n_factors, self.shape[1], self.p)
         self.given = options.noise_variance != "half" and options.shrinkage == 0.0
 
+    def _gram(self) -> Array:
+        return self.scatter
+
     def start(self) -> Setting:
         """The maximum by the rows that have gone, and what it says of those at hand."""
         alone = Streamed(self.carried.here.T[:0], self.carried.gone, self.p, self.options)
