@@ -137,12 +137,12 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
 
     For numbers preparations are the rows, columns divided by their deviations, and where columns beside each other are
     alike (mean correlation of 0.9), as in spectra, rows in units of their own deviation and first and second
-    derivatives along them; there alone the order of columns counts. On each, Gaussian processes linear in the principal coordinates, or curved, with prior
-    variances by the variance of a coordinate to several powers, and on few leading coordinates, are averaged by their
-    evidence over all ratios of noise; see `gnomon.models.readout`. Standard deviations are such that the mean plus or
-    minus 1.96 of them is a 95 % interval. With more than 300 labels a dozen kernels are kept by 150 of them, and curved
-    ones see 500 rows; memory is 500 numbers for each of 4,096 rows, and n_labeled^2 or 300 n_labeled numbers for each
-    kernel.
+    derivatives along them; there alone the order of columns counts. On each, Gaussian processes linear in the principal
+    coordinates, or curved, with prior variances by the variance of a coordinate to several powers, and on few leading
+    coordinates, are averaged by their evidence over all ratios of noise; see `gnomon.models.readout`. Standard
+    deviations are such that the mean plus or minus 1.96 of them is a 95 % interval. With more than 300 labels a dozen
+    kernels are kept by 150 of them, and curved ones see 500 rows; memory is 500 numbers for each of 4,096 rows, and
+    n_labeled^2 or 300 n_labeled numbers for each kernel.
 
     The projection for numbers and for several targets is linear: the predictions of all targets, in units of their
     deviations, are regressed on the principal coordinates, and its first dimensions are the principal directions of
