@@ -1,5 +1,7 @@
 """The laws on real data of many kinds: rounding, and the order of rows and columns, decide nothing in any estimator."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -25,6 +27,7 @@ pytestmark = [
 ]
 
 
+@cache
 def some_of(name):
     """Some rows and columns of a set, a third of the rows labeled, and numbers for half of them."""
     rng = np.random.default_rng(len(name))

@@ -217,7 +217,7 @@ class Problem:
         """Means (r,) over coordinates of the same energy, which may be turned among themselves."""
         if self._alike.max() == len(self._alike) - 1:
             return of_coordinates
-        return (np.bincount(self._alike, of_coordinates) / np.maximum(np.bincount(self._alike), 1))[self._alike]
+        return (np.bincount(self._alike, of_coordinates) / np.bincount(self._alike))[self._alike]
 
     def maximum(self, point: Point, span: Span) -> "Setting":
         """The maximum at a point, its level set anew, with factors sought in ever wider spans until none moves."""

@@ -87,11 +87,11 @@ def slopes_of_masked(sums: MaskedSums, params: Mixture, shape: Shape) -> Slopes:
     return Slopes(_shared(slope, shape), steps)
 
 
-def _shared(slope: Mixture, shape: Shape) -> Mixture:
-    """One noise variance moves as one: each component has an equal share of its slope."""
+def _shared(of: Mixture, shape: Shape) -> Mixture:
+    """One noise variance moves as one: each component has an equal share of its slope, and of its step."""
     if not shape.shared:
-        return slope
-    return slope._replace(noise_vars=np.full(len(slope.noise_vars), slope.noise_vars.mean()))
+        return of
+    return of._replace(noise_vars=np.full(len(of.noise_vars), of.noise_vars.mean()))
 
 
 class Held(NamedTuple):
@@ -142,9 +142,7 @@ class Landscape:
         def of(slope: Array) -> Array:
             parts = zip(np.split(slope[0], ends), params, strict=True)
             found = steps(Mixture(*(part.reshape(like.shape) for part, like in parts)))
-            if self.shape.shared:
-                found = found._replace(noise_vars=np.full(len(found.noise_vars), found.noise_vars.mean()))
-            return flat(found)[None]
+            return flat(_shared(found, self.shape))[None]
 
         return of
 
