@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from gnomon import SPPCA
 from gnomon._types import Status
-from gnomon.models.linear.curved import Curved
+from gnomon.models.linear.curved import Y_OFFSET, Curved
 from gnomon.models.linear.in_basis import alike
 from gnomon.models.linear.sites_em import X_FLOOR, Y_FLOOR
 from gnomon.models.linear.stack import Stack
@@ -79,7 +79,7 @@ def test_the_metric_is_near_the_inverse_hessian(k, free_means):
     assert_allclose(M, M.T, atol=1e-8 * np.abs(M).max())
     values, vectors = np.linalg.eigh(M)
     assert values[0] > -1e-10 * values[-1]
-    free = ~np.isclose(top.vector[0], np.log(Y_FLOOR), atol=1e-3)  # a noise on its floor has a kink, no curvature
+    free = ~np.isclose(top.vector[0], np.log(Y_FLOOR + Y_OFFSET), atol=1e-6)  # a noise on its floor has a kink, no curvature
     root = free[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
     H = -differences(curved, top, root.T, lambda at: at.slope)
     product = np.linalg.eigvalsh(0.5 * (H @ root + (H @ root).T))

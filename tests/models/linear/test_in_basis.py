@@ -37,7 +37,8 @@ def every_start_to_its_end(monkeypatch):
     """From here on fits climb from nine ratios, none of them left before its residual is small."""
     monkeypatch.setattr(quasi_newton, "HOPE", np.inf)
     monkeypatch.setattr(Curved, "distinct", lambda self, place, share=0.0: np.arange(len(place.value)))
-    monkeypatch.setattr(in_basis, "START_LOG_RATIOS", np.log(10.0) * np.arange(4.0, -5.0, -1.0))
+    for name in ("FEW_LOG_RATIOS", "START_LOG_RATIOS"):
+        monkeypatch.setattr(in_basis, name, np.log(10.0) * np.arange(4.0, -5.0, -1.0))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -24,9 +24,10 @@ from .sites_em import FIRST_STEP, X_FLOOR, Y_FLOOR, Rules
 from .stack import Found, Models, Stack, diagonals, dots
 
 LEAST_GAP = 0.02  # of 1 - v / u
+Y_OFFSET = 3e-3  # of the variance of an output: by logarithms of less a noise variance would fall to its floor slowly
 LEAST_SHARE = 1e-2  # of what a dimension explains, of its noise; and of a dimension's gain, of the largest one
 ROUNDING = 1e-14
-LOG_X_FLOOR, LOG_Y_FLOOR = float(np.log(X_FLOOR)), float(np.log(Y_FLOOR))
+LOG_X_FLOOR, LOG_Y_FLOOR = float(np.log(X_FLOOR)), float(np.log(Y_FLOOR + Y_OFFSET))
 ALIKE = 0.1  # relative difference up to which two models are on the way to the same optimum
 
 
@@ -40,7 +41,7 @@ class Held(NamedTuple):
 class Curved:
     """The likelihood of real outputs in a basis, of parameters as vectors: W, V, b, and logarithms of noise variances.
 
-    That of x comes first, then one of all outputs, or one of each; none where they are fixed.
+    That of x comes first, then one of all outputs, or one of each, on top of `Y_OFFSET`; none where they are fixed.
     """
 
     def __init__(self, view: View, labels: LabeledPatterns, rules: Rules, like: Params) -> None:
@@ -58,7 +59,7 @@ class Curved:
         Q, n = self.view.axes, self.n_noises
         return np.stack([
             np.concatenate([
-                (Q.T @ at.W_x).ravel(), at.W_y.ravel(), at.m_y, [np.log(at.x_noise_var)], np.log(at.y_noise_var[:n])
+                (Q.T @ at.W_x).ravel(), at.W_y.ravel(), at.m_y, [np.log(at.x_noise_var)], np.log(at.y_noise_var[:n] + Y_OFFSET)
             ])
             for at in models
         ])  # fmt: skip
@@ -82,7 +83,7 @@ class Curved:
         noises = vector[:, self.ends[2] :]
         np.minimum(np.maximum(noises, self.floors, out=noises), 60.0, out=noises)
         noises, of_y = np.exp(noises), np.empty(b.shape)
-        of_y[:] = noises[:, 1:] if self.n_noises else self.fixed
+        of_y[:] = noises[:, 1:] - Y_OFFSET if self.n_noises else self.fixed
         models = Models(W, noises[:, 0], V, b, of_y)
         return self._place(vector, models, self.stack(models))
 
@@ -94,7 +95,7 @@ class Curved:
         gain, _, count = self._of_noise(found)
         y_noise = models.y_noise[:, : self.n_noises]
         free = (vector[:, self.ends[3] :] > LOG_Y_FLOOR) | (gain > 0.0)
-        of_y = np.where(free, 0.5 * gain * y_noise, 0.0)
+        of_y = np.where(free, 0.5 * gain * (y_noise + Y_OFFSET), 0.0)
         back = found.R.swapaxes(1, 2)
         slope_b = found.slope_b * self.free_b
         of_W = found.left / noise[:, None, None]
@@ -150,7 +151,7 @@ class Curved:
         of_y = np.where(np.abs(scored) > np.abs(of_y), scored, of_y)
         L = np.linalg.cholesky(0.5 * (found.zz + found.zz.swapaxes(1, 2)) / weight)
         V = (found.V + share[:, None, None] * V) @ L
-        parts = (W @ L, V, models.b + share[:, None] * b * self.free_b, noise, np.log(y_noise) + share[:, None] * of_y)
+        parts = (W @ L, V, models.b + share[:, None] * b * self.free_b, noise, np.log(y_noise * np.exp(share[:, None] * of_y) + Y_OFFSET))
         trial = self.at(np.concatenate([part.reshape(len(V), -1) for part in parts], axis=1))
         rises = np.flatnonzero(trial.value > place.value)
         risen: Place = trial if len(rises) == len(V) else put(place, rises, pick(trial, rises))
@@ -223,7 +224,7 @@ class Metric:
         noise = models.y_noise[:, : gain.shape[1]]
         free = (noise > Y_FLOOR) | (gain > 0.0)
         # a noise that falls to zero does so along a slope
-        own = 0.5 * curvature * noise**2 + np.where(free, 0.5 * np.abs(gain) * noise, 0.0)
+        own = 0.5 * curvature * (noise + Y_OFFSET) ** 2 + np.where(free, 0.5 * np.abs(gain) * (noise + Y_OFFSET), 0.0)
         self.of_y_noise = np.where(free, 1.0 / np.maximum(own, 1e-300), 0.0)
 
     def __call__(self, slope: Array) -> Array:

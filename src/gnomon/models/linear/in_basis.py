@@ -27,6 +27,8 @@ from .sites_em import X_FLOOR, Y_FLOOR, Rules, SitesEM, Sums, moved
 
 FLOORS = Limits(X_FLOOR, Y_FLOOR)
 START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -2.0)  # y to x noise of the starts: labels ignored to decisive
+# beside a start without labels these are enough, where labels weigh no more than all rows
+FEW_LOG_RATIOS = START_LOG_RATIOS[[2, 4]]
 WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
 SMALLEST_SHARE = 0.05
 NEAR, FEW_STEPS = 0.1, 20  # residual, and steps, up to which EM makes the start of a climb
@@ -222,11 +224,22 @@ def gaussian_starts(joint: JointMoments, k: int, rules: Rules, log_ratios: Array
             W_y = at.W_y @ rotation
             W_y[:, rules.n_guided :] = 0.0
             at = at._replace(W_x=at.W_x @ rotation, W_y=W_y)
-        lengths = np.linalg.eigvalsh(at.W_x.T @ at.W_x)
-        smallest = min(1e-3 * float(lengths.sum()), float(lengths.min()))  # a column below the noise would shrink
-        y_noise = np.minimum(at.y_noise_var, 1.0)  # the variance of an output
-        found.append(at._replace(x_noise_var=max(at.x_noise_var, smallest), y_noise_var=y_noise))
+        found.append(_start(at))
     return found
+
+
+def start_without_labels(joint: JointMoments, k: int) -> Params:
+    """Plain PPCA of x: steps from there begin with the regression of the outputs on what it finds."""
+    q = len(joint.yy)
+    at = params_at(joint._replace(xy=joint.xy[:, :0], yy=joint.yy[:0, :0]), k, 0.0, FLOORS)
+    return _start(at._replace(W_y=np.zeros((q, k)), m_y=np.zeros(q), y_noise_var=np.ones(q)))
+
+
+def _start(at: Params) -> Params:
+    lengths = np.linalg.eigvalsh(at.W_x.T @ at.W_x)
+    smallest = min(1e-3 * float(lengths.sum()), float(lengths.min()))  # a column below the noise would shrink
+    y_noise = np.minimum(at.y_noise_var, 1.0)  # the variance of an output
+    return at._replace(x_noise_var=max(at.x_noise_var, smallest), y_noise_var=y_noise)
 
 
 def leading(joint: JointMoments, view: View, k: int) -> tuple[JointMoments, Array]:
@@ -280,7 +293,7 @@ class GaussianInBasis(ModelInBasis):
 
         They are short in a basis that grows, whose own optimum is soon left.
         """
-        starts, whole = self._starts(), self.data.basis.whole
+        starts, whole = self._starts(em), self.data.basis.whole
         max_iter = self.max_iter if whole else FIRST_STEPS
         if em.curved(starts[0]):
             tol = self.share * self.tol if whole else tol
@@ -295,10 +308,15 @@ class GaussianInBasis(ModelInBasis):
                 found.append(em.climb(trial.value[0], tol, max_iter))
         return max(found, key=lambda trial: float(trial.path[-1]))
 
-    def _starts(self) -> list[Params]:
+    def _starts(self, em: BasisEM) -> list[Params]:
         """They turn with the basis and use no random numbers: no order of rows nor a seed decides between optima."""
         joint, C = leading(self.data.coded.joint(self.data.basis), self.data.basis.view(), self.k)
-        starts = gaussian_starts(joint, self.k, self.rules, START_LOG_RATIOS)
+        starts = [start_without_labels(joint, self.k)]
+        if em.curved(starts[0]):
+            ratios = FEW_LOG_RATIOS if em.label_weight <= em.view.weight else START_LOG_RATIOS
+            starts += gaussian_starts(joint, self.k, self.rules, ratios)
+        else:
+            starts = gaussian_starts(joint, self.k, self.rules, START_LOG_RATIOS)
         starts = [at._replace(W_x=C @ at.W_x, m_x=np.zeros(len(C))) for at in starts]
         if self.rules.noise == "fixed":
             starts = [start._replace(y_noise_var=self.noise) for start in starts]
