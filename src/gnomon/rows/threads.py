@@ -79,6 +79,8 @@ def in_shares(task: Callable[[slice], T], n: int, work: float, least: float | No
 
 
 def _in_shares(task: Callable[[slice], T], n: int, size: int) -> list[T]:
+    if size == 1:
+        return [task(slice(0, n))]
     ends = pairwise(np.linspace(0, n, size + 1).astype(int))
     own, *others = (slice(*some) for some in ends)
     waiting = [_pool(size, os.getpid()).submit(task, share) for share in others]

@@ -37,7 +37,7 @@ def ascend(
 ) -> Result[Place]:
     """Climb until the residual is at most `tol`; the path holds the best value at the start and after every step.
 
-    A landscape has `at(vector, near place)`, the place there or at the nearest point within bounds; `metric(place)`,
+    A landscape has `at(vector, place)`, the place there or at the nearest point within bounds, from one of the climb; `metric(place)`,
     from slopes to steps, near the inverse of minus the Hessian and positive definite; `longest(place, step)`, the share
     of a step that is trusted; and, for several starts, `distinct(place)`, those to go on with.
 
@@ -237,11 +237,11 @@ def _step(landscape: Any, place: Place, step: Array, share: Array, wanted: BoolA
         if len(left) == 0:
             break
         every = len(left) == len(slope)
-        near, along, foretold = (place, step, slope) if every else (pick(place, left), step[left], slope[left])
-        length = share if every else share[left]
-        trial: Place = landscape.at(near.vector + length[:, None] * along, near)
-        gain, foretold = trial.value - near.value, length * foretold
-        level = (gain >= -near.rounding) & (np.abs(_dot(trial.slope, along)) * length <= FLATTER * foretold)
+        here = [place.vector, place.value, place.rounding, step, slope, share]
+        vector, value, rounding, along, foretold, length = here if every else (part[left] for part in here)
+        trial: Place = landscape.at(vector + length[:, None] * along, place)
+        gain, foretold = trial.value - value, length * foretold
+        level = (gain >= -rounding) & (np.abs(_dot(trial.slope, along)) * length <= FLATTER * foretold)
         good = level | (gain >= RISE * foretold)
         if every and good.all():
             return trial, good

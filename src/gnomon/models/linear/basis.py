@@ -34,6 +34,12 @@ def moments_pay(n: int, p: int, k: int) -> bool:
     return moments <= (45.0 + 0.5 * k) * n * p + 20_000.0 * p
 
 
+def enough_expansions(n: int, p: int, *, held: bool) -> float:
+    """Expansions of a basis that cost about as much as second moments, where these are not `held` but could be."""
+    side = min(n, p)
+    return np.inf if held or side**2 > FILLED else side / WHOLE
+
+
 def may_be_held(rows: Rows, m: int) -> bool:
     """Whether m of the rows, some at least, may be held, which costs no second read of rows that are elsewhere."""
     return not rows.elsewhere and 0 < m * rows.shape[1] <= HELD
@@ -137,6 +143,12 @@ class SweptProducts:
         product, kept = self.rows.products(Q, "kept")
         return product, kept.of_rows(self._kept)
 
+    def every(self) -> tuple[Array, Array]:
+        """The same of all directions."""
+        if self._xx is None or self.n_kept > 0:
+            return self.both(np.eye(self.size))
+        return self._xx, np.empty((0, self.size))
+
     def back(self, U: Array) -> Array:
         """Weighted X'U (d, c) over the kept rows."""
         if self._held is not None:
@@ -182,6 +194,9 @@ class HeldProducts:
     def both(self, Q: Array) -> tuple[Array, Array]:
         return self._xx @ Q if self._xx.ndim == 2 else self._xx[:, None] * Q, self._X @ Q
 
+    def every(self) -> tuple[Array, Array]:
+        return self._xx if self._xx.ndim == 2 else np.diag(self._xx), self._X
+
     def back(self, U: Array) -> Array:
         return self._weighted.T @ U
 
@@ -206,7 +221,7 @@ class Basis:
 
     def _allocate(self, capacity: int) -> None:
         d = self.products.size
-        self._B = np.empty((d, capacity), order="F")
+        self._B = np.zeros((d, capacity), order="F")
         self._G = np.empty((d, capacity), order="F")
         self._BG = np.zeros((capacity, capacity))
         self._T = np.empty((self.products.n_kept, capacity))
@@ -270,8 +285,12 @@ class Basis:
 
     def fill(self) -> None:
         """All directions, those of the coordinates."""
-        self.size, self.capacity = 0, self.products.size
-        self.expand(np.eye(self.products.size))
+        self.size = self.capacity = self.products.size
+        self._view = None
+        self._allocate(self.capacity)
+        np.fill_diagonal(self._B, 1.0)
+        self._G[:], self._T[:] = self.products.every()
+        self._BG[:] = self._G
 
     def expand(self, Q: Array) -> None:
         """Append orthonormal directions that are orthogonal to the basis."""

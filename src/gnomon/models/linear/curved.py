@@ -204,6 +204,7 @@ class Metric:
         self.of_x_noise = 2.0 / (view.weight * np.maximum(rest, 1e-300))
         self._set_noises(models)
         self.labels = Labels(curved, models, found)
+        self.turning = found.slope_x  # by which V and loadings outside are felt together
 
     def _set_outside(self, variances: Array) -> None:
         """For every axis the gaps of all dimensions, and what outputs of this curvature (s, q, q) add."""
@@ -232,14 +233,13 @@ class Metric:
         W, V, b, noise, y_noise = self.curved.parts(slope)
         R, span, root = self.found.R, self.span, self.root[:, None]
         of_W, of_V = W @ R, V @ R
+        labels, of_b = self.labels(of_V, b)
+        outside = self._outside(of_W + self.turning.swapaxes(1, 2) @ (labels / self.u[:, None]))
+        more = self.labels(self.turning @ outside / self.u[:, None], np.zeros_like(b))
+        labels, of_b = labels + more[0], of_b + more[1]
         of_span = span.swapaxes(1, 2) @ of_W
-        outside = (of_W - span @ of_span) / self.gaps
-        less = (self.inner @ (outside @ self.F.swapaxes(1, 2))[..., None])[..., 0] @ self.F
-        outside = self.unit * (outside - less / self.gaps)
-        outside -= span @ (span.swapaxes(1, 2) @ outside)
         of_span = (of_span + self._back(self.V.swapaxes(1, 2) @ of_V)) * root
         B = (of_span + of_span.swapaxes(1, 2)) * self.inside * root
-        labels, of_b = self.labels(of_V, b)
         back = R.swapaxes(1, 2)
         parts = (
             (outside + span @ B) @ back,
@@ -249,6 +249,14 @@ class Metric:
             y_noise * self.of_y_noise,
         )
         return np.concatenate([part.reshape(len(slope), -1) for part in parts], axis=1)
+
+    def _outside(self, slope: Array) -> Array:
+        """The step outside the span."""
+        span, back = self.span, self.span.swapaxes(1, 2)
+        slope = (slope - span @ (back @ slope)) / self.gaps
+        less = (self.inner @ (slope @ self.F.swapaxes(1, 2))[..., None])[..., 0] @ self.F
+        step = self.unit * (slope - less / self.gaps)
+        return np.asarray(step - span @ (back @ step))
 
     def _along(self, B: Array) -> Array:
         """The map (k, k) that V goes through where W moves by B inside its span."""

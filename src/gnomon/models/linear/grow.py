@@ -55,8 +55,9 @@ class ModelInBasis:
 
 
 def grow(
-    model: ModelInBasis, *, tol: float, max_expansions: int, max_iter: int | None = None, look_again: bool = False
-) -> Result[State]:
+    model: ModelInBasis, *, tol: float, max_expansions: int, max_iter: int | None = None, look_again: bool = False,
+    enough: float = np.inf,
+) -> Result[State]:  # fmt: skip
     """Grow the basis until the relative residual of the likelihood equations is at most `tol`.
 
     Parameters
@@ -65,28 +66,31 @@ def grow(
     max_expansions : int    of the basis
     max_iter : int or None  of the model, all maximizations together
     look_again : bool       let the model look for a better optimum once the residual is small
+    enough : float          expansions, with those to be expected, that cost more than another way: growing ends there
 
     Returns
     -------
-    Result(params in the basis, status, objective path, {"residual", "n_iter", "n_expansions"})
+    Result(params in the basis, status, objective path, {"residual", "n_iter", "n_expansions", "slow"})
     """
     basis = model.data.basis
     most = np.iinfo(np.intp).max if max_iter is None else max_iter
     found = model.maximize(None, START_ACCURACY, final=False, max_iter=most)
     path, used = [found.path], found.stats["n_iter"]
-    status, expansions, final, sharpened = Status.MAX_ITER, 0, not look_again, False
+    status, expansions, final, sharpened, outside, slow = Status.MAX_ITER, 0, not look_again, False, np.inf, False
     while True:
         params, sums = found.value
-        D, outside = _outside(model, params, sums)
+        before, (D, outside) = outside, _outside(model, params, sums)
+        expected = expansions + _to_come(outside, before, tol)
         left = max(outside, found.stats["residual"])
         if left <= tol and final:
             status = Status.CONVERGED
             break
-        if used >= most or (outside > tol and expansions >= max_expansions):
+        slow = outside > tol and bool(np.isfinite(enough)) and expected >= enough
+        if slow or used >= most or (outside > tol and expansions >= max_expansions):
             break
         n_new = 0
         if outside > tol:
-            params, n_new = _appended(basis, params, D, tol / outside, expansions)
+            params, n_new = _appended(basis, params, D, tol / outside, expected)
         if n_new:
             sharpened, expansions = False, expansions + 1
             accuracy = max(INNER_ACCURACY * outside, model.share * tol)  # no sharper than what the basis leaves
@@ -98,7 +102,7 @@ def grow(
         found = model.maximize((params, sums), accuracy, final=final, max_iter=most - used)
         path.append(found.path)
         used += found.stats["n_iter"]
-    stats = {**found.stats, "residual": left, "n_iter": used, "n_expansions": expansions}
+    stats = {**found.stats, "residual": left, "n_iter": used, "n_expansions": expansions, "slow": slow}
     return Result(found.value, status, np.concatenate(path), stats)
 
 
@@ -113,13 +117,20 @@ def _outside(model: ModelInBasis, params: Params, sums: Sums) -> tuple[Array, fl
     return D, float(np.linalg.norm(D)) / size if size > 0 else 0.0
 
 
-def _appended(basis: Basis, params: Params, D: Array, share: float, tried: int) -> tuple[Params, int]:
+def _to_come(outside: float, before: float, tol: float) -> float:
+    """Expansions until the residual is at most `tol`, at the pace of the last one; none are foreseen before it."""
+    if outside <= tol or not np.isfinite(before):
+        return 0.0
+    return float(np.log(outside / tol) / np.log(before / outside)) if outside < before else np.inf
+
+
+def _appended(basis: Basis, params: Params, D: Array, share: float, expected: float) -> tuple[Params, int]:
     """Append directions and count them, none where the basis holds all there is; a full one is shrunk first.
 
-    All at once where as many expansions were tried as cost about what all directions do.
+    All at once where as many expansions are expected as cost about what all directions do.
     """
     W, k = params.W_x, params.W_x.shape[1]
-    if basis.fillable and not basis.whole and tried * WHOLE >= basis.products.size:
+    if basis.fillable and not basis.whole and expected * WHOLE >= basis.products.size:
         W = basis.vectors @ W
         basis.fill()
         return params._replace(W_x=W, m_x=np.zeros(len(W))), basis.size

@@ -324,12 +324,12 @@ class GaussianInBasis(ModelInBasis):
 
 
 def grow_gaussian(
-    data: Data, k: int, rules: Rules, noise: Array, tol: float, max_iter: int, solver: str
+    data: Data, k: int, rules: Rules, noise: Array, tol: float, max_iter: int, solver: str, enough: float = np.inf
 ) -> Result[Params]:
     """Fit to real outputs in a growing basis, begun before; parameters in the coordinates of features."""
     search = RatioSearch(k) if solver == "ratio" else None
     model = GaussianInBasis(data, k, rules, noise, search, tol, max_iter)
-    found = grow(model, tol=tol, max_expansions=max_iter, look_again=solver == "ratio")
+    found = grow(model, tol=tol, max_expansions=max_iter, look_again=solver == "ratio", enough=enough)
     params, sums = found.value
     beside = data.labels().beside_latent(sums.held[0].gain) if len(noise) else None
     stats = {**found.stats, "beside_latent": beside}

@@ -1,5 +1,6 @@
 """Supervised and semi-supervised probabilistic PCA (Yu et al. 2006) with any outputs missing."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
 from ...solvers.rank import check_rank, check_rank_of_rows
 from . import dual
-from .basis import CAPACITY, WHOLE, Basis, beyond, moments_pay
+from .basis import CAPACITY, WHOLE, Basis, beyond, enough_expansions, moments_pay
 from .in_basis import grow_gaussian
 from .over_rows import RowsEM, maximize, random_start, starts
 from .patterns import Outputs, group_outputs, read_by_pattern
@@ -90,7 +91,13 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
     if solver == "em":
         result, standard = _fit_over_rows(rows, outputs, options, rules, noise, y_scale, generator)
     else:
-        result, standard = _fit_in_basis(rows, outputs, options, rules, noise, solver, generator)
+        held = solver == "moments" or (solver == "ratio" and moments_pay(n, p, k))
+        enough = enough_expansions(n, p, held=held or options.solver == "subspace")
+        way = partial(_fit_in_basis, rows, outputs, options, rules, noise)
+        result, standard = way(solver, generator, held=held, enough=enough)
+        if result.stats["slow"]:  # the basis would have to hold much of what there is
+            solver = "moments" if solver == "subspace" else solver
+            result, standard = way(solver, generator, held=True)
     some = rows_with_some(outputs.observed)
     observed = outputs.weights[some] @ outputs.observed.take(some, axis=0)
     units = Units(standard.mean, standard.scale, standard.n_entries, y_mean, y_scale, observed)
@@ -157,10 +164,10 @@ def _fit_over_rows(
 
 def _fit_in_basis(
     rows: Rows, outputs: Outputs, options: Options, rules: Rules, noise: Array, solver: str,
-    generator: np.random.Generator,
+    generator: np.random.Generator, *, held: bool, enough: float = np.inf,
 ) -> tuple[Result[Params], StandardRows]:  # fmt: skip
+    """In a growing basis, as far as not more than `enough` expansions are to be expected."""
     k = options.n_components + options.n_private
-    held = solver == "moments" or (solver == "ratio" and moments_pay(*rows.shape, k))
     for rough in (True, False):  # anew in double precision where single may not tell noise from rounding
         data, standard = read_by_pattern(rows, outputs, max(CAPACITY, 6 * k), held=held, rough=rough)
         with one_thread(when=held or rows.own_threads):
@@ -170,7 +177,7 @@ def _fit_in_basis(
                 break
     with one_thread(when=held or rows.own_threads):
         check_rank(data.basis.xx, standard.energy, k)
-        found = grow_gaussian(data, k, rules, noise, options.tol, options.max_iter, solver)
+        found = grow_gaussian(data, k, rules, noise, options.tol, options.max_iter, solver, enough)
         return found._replace(
             stats=found.stats | {"beyond": beyond(data.basis.view(), k) * standard.scale**2}
         ), standard

@@ -40,6 +40,7 @@ class Found(NamedTuple):
     energy: Array  # (s,)   expected squares that the loadings leave
     slope_V: Array  # (s, q, k)
     slope_b: Array  # (s, q)
+    slope_x: Array  # (s, q, r)   sum of slopes times x'
     second: Array  # (s, q, q)   slopes less curvatures in the predictors
     precision: Array  # (s, q, q)   curvatures
     noise_sums: Array  # (s, 3, q)
@@ -53,6 +54,7 @@ class _Said(NamedTuple):
     log_z: Array
     slope_z: Array  # (s, q, k)   sum of slopes times E[z | x]'
     slope_b: Array
+    slope_x: Array
     x_shift: Array  # (s, r, k)   sum of x times what the outputs add to E[z]'
     second: Array
     precision: Array
@@ -117,7 +119,7 @@ class Stack:
         energy = view.energy - dots(W, 2.0 * xz - fitted)
         return Found(
             objective + said.log_z, R, explained, W, V, xz, zz, xz - fitted, energy, said.slope_z + DV, said.slope_b,
-            said.second, said.precision, said.noise_sums, said.precisions, said.of_z,
+            said.slope_x, said.second, said.precision, said.noise_sums, said.precisions, said.of_z,
         )  # fmt: skip
 
     def _outputs(self, at: Models, gain: Array, cov: Array, V: Array) -> _Said:
@@ -152,7 +154,7 @@ class Stack:
         sums[:, 0], sums[:, 1], sums[:, 2] = diagonals(second), self.set_weights @ diagonals(every) ** 2, self.counts
         return _Said(
             -0.5 * (products + log_det @ self.set_weights + self.constant),
-            slope_x @ gain, slopes[..., -1], slope_x.swapaxes(1, 2) @ VC, second, precision, sums, every, of_z,
+            slope_x @ gain, slopes[..., -1], slope_x, slope_x.swapaxes(1, 2) @ VC, second, precision, sums, every, of_z,
         )  # fmt: skip
 
     def moments(self, at: Models, found: Found) -> Array:
