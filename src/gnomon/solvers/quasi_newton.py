@@ -37,9 +37,10 @@ def ascend(
 ) -> Result[Place]:
     """Climb until the residual is at most `tol`; the path holds the best value at the start and after every step.
 
-    A landscape has `at(vector, place)`, the place there or at the nearest point within bounds, from one of the climb; `metric(place)`,
-    from slopes to steps, near the inverse of minus the Hessian and positive definite; `longest(place, step)`, the share
-    of a step that is trusted; and, for several starts, `distinct(place)`, those to go on with.
+    A landscape has `at(vector, place)`, the place there or at the nearest point within bounds, where `place` is the one
+    that is left; `metric(place)`, from slopes to steps, near the inverse of minus the Hessian and positive definite;
+    `longest(place, step)`, the share of a step that is trusted; and, for several starts, `distinct(place)`, those to go
+    on with.
 
     Several starts are climbed side by side until all residuals are at most `close`, or no step is found, or for
     `patience` steps; then the best alone, `max_iter` steps at most. A climb that crawls ends as one that finds no step.

@@ -11,6 +11,7 @@ from gnomon.models.linear.in_basis import alike
 from gnomon.models.linear.sites_em import X_FLOOR, Y_FLOOR
 from gnomon.models.linear.stack import Stack
 from gnomon.numerics.linear_gaussian import Params
+from gnomon.solvers import quasi_newton
 from gnomon.solvers.quasi_newton import pick
 from numerics import build
 
@@ -79,7 +80,9 @@ def test_the_metric_is_near_the_inverse_hessian(k, free_means):
     assert_allclose(M, M.T, atol=1e-8 * np.abs(M).max())
     values, vectors = np.linalg.eigh(M)
     assert values[0] > -1e-10 * values[-1]
-    free = ~np.isclose(top.vector[0], np.log(Y_FLOOR + Y_OFFSET), atol=1e-6)  # a noise on its floor has a kink, no curvature
+    free = ~np.isclose(
+        top.vector[0], np.log(Y_FLOOR + Y_OFFSET), atol=1e-6
+    )  # a noise on its floor has a kink, no curvature
     root = free[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
     H = -differences(curved, top, root.T, lambda at: at.slope)
     product = np.linalg.eigvalsh(0.5 * (H @ root + (H @ root).T))
@@ -87,6 +90,41 @@ def test_the_metric_is_near_the_inverse_hessian(k, free_means):
     assert len(felt) > 0.5 * len(product)
     assert 0.02 < felt[0] < felt[-1] < 20.0
     assert np.mean((felt > 0.5) & (felt < 1.5)) > 0.8
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """The number of places that each step of a climb moves, step by step."""
+    counts, step = [], quasi_newton._Climb.step
+
+    def counted(self):
+        counts.append(len(self.place.value))
+        step(self)
+
+    monkeypatch.setattr(quasi_newton._Climb, "step", counted)
+    return counts
+
+
+@pytest.mark.parametrize(("n", "p", "k", "labeled", "most"), [(4000, 100, 20, 400, 64), (2000, 80, 30, 400, 78)])
+def test_few_steps_are_taken_where_outputs_turn_the_loadings_of_noise(n, p, k, labeled, most, steps):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    Y = 0.5 * X[:, :5] + rng.standard_normal((n, 5))
+    Y[labeled:] = np.nan
+    assert SPPCA(k).fit(X, Y).converged_
+    assert len(steps) <= most
+
+
+def test_a_noise_far_below_the_offset_falls_to_its_floor_in_one_step():
+    curved, place, _ = landscape()
+    W, V, b, noise, y_noise = curved.parts(place.vector)
+    low = np.concatenate([W.ravel(), V.ravel(), b.ravel(), noise, np.log(1e-3 + Y_OFFSET) + 0.0 * y_noise[0]])
+    near = curved.at(low[None])
+    assert_allclose(near.held.models.y_noise, 1e-3)
+    step = np.zeros_like(low)
+    step[-1] = -1.0
+    assert curved.longest(near, step[None]) == 1.0
+    assert_allclose(curved.at(near.vector + step).held.models.y_noise, Y_FLOOR)
 
 
 def test_a_metric_of_many_outputs_and_dimensions_is_positive():

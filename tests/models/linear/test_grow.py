@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from gnomon._types import Status
 from gnomon.likelihoods.layout import Layout
+from gnomon.models.linear.basis import Basis
 from gnomon.models.linear.grow import grow
 from gnomon.models.linear.in_basis import GaussianInBasis, RatioSearch
 from gnomon.models.linear.patterns import group_outputs, read_by_pattern
@@ -131,6 +132,30 @@ def test_a_flat_spectrum_converges_to_a_stationary_point(rng, targets):
     assert grown.status is Status.CONVERGED
     assert_allclose(value, top, atol=1e-4)
     assert_same_model(model, best, tol=1e-3)
+
+
+def test_a_basis_of_noise_is_filled_as_soon_as_its_pace_is_seen(rng):
+    X = rng.normal(size=(400, 150))
+    Y = rng.normal(size=(400, 1))
+    Y[100:] = np.nan
+    sizes, filled, fill = [], [], Basis.fill
+
+    def counted(self):
+        sizes.append(self.size)
+        filled.append(fill(self))
+
+    data, _ = read_by_pattern(copied_rows(X), group_outputs(Y, np.ones(400), 1), 150, held=True)
+    data.basis.start(2, np.random.default_rng(0), whole=0)
+    begun = data.basis.size
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Basis, "fill", counted)
+        model = GaussianInBasis(
+            data, 2, Rules(Layout(("gaussian",), (0,)), 0.0, 2, noise="shared"), np.ones(1), None, 1e-8, 2000
+        )
+        found = grow(model, tol=1e-8, max_expansions=500)
+    assert found.status is Status.CONVERGED
+    assert sizes == [begun + 2]
+    assert data.basis.whole
 
 
 def test_an_exactly_flat_spectrum_ends():

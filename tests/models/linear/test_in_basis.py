@@ -54,6 +54,20 @@ def test_no_start_that_was_left_would_have_ended_higher(seed, n, k, labeled, ran
     assert SPPCA(k).fit(X, Y).log_likelihood_ == pytest.approx(found.log_likelihood_, abs=1e-5)
 
 
+@pytest.mark.parametrize(("weight", "few"), [(1.0, True), (100.0, False)])
+def test_few_starts_are_climbed_from_where_labeled_rows_weigh_no_more_than_the_others(weight, few, rng, monkeypatch):
+    Z = rng.standard_normal((2000, 10))
+    X, Y = Z @ rng.standard_normal((10, 60)) + rng.standard_normal((2000, 60)), Z[:, :3].copy()
+    Y[200:] = np.nan
+    begun, climb = [], BasisEM.best_climb
+    monkeypatch.setattr(
+        BasisEM, "best_climb", lambda self, starts, *of: climb(self, begun.append(starts) or starts, *of)
+    )
+    SPPCA(12, label_weight=weight).fit(X, Y)
+    assert len(begun[0]) == (3 if few else 1 + len(START_LOG_RATIOS))
+    assert not begun[0][0].W_y.any()
+
+
 @pytest.mark.parametrize(("output_noise", "seed"), [("ml", 29), ("ml", 57), ("per_output", 27), ("per_output", 73)])
 def test_labels_of_large_weight_end_as_high_as_from_any_start(output_noise, seed, monkeypatch):
     rng = np.random.default_rng(seed)

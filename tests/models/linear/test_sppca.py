@@ -90,6 +90,20 @@ def test_a_side_that_one_basis_holds_is_held(n, p):
     assert choose_solver(n, p, 2, complete=False, plain=True, supervised=True) == "moments"
 
 
+@pytest.mark.parametrize("labeled", [80, 800])
+def test_second_moments_are_read_where_a_basis_would_grow_on_and_on(rng, labeled):
+    """Noise alone: no direction stands out, and a basis that reads the rows again and again has to hold most."""
+    X = rng.normal(size=(800, 900))
+    Y = X[:, :1] + rng.normal(size=(800, 1))
+    Y[labeled:] = np.nan
+    found, grown = (fit(X, Y, solver=solver, tol=1e-6) for solver in ("auto", "subspace"))
+    assert found.stats["solver"] == ("moments" if labeled < 800 else "ratio")
+    assert grown.stats["solver"] == "subspace"
+    assert found.stats["n_passes"] < 10 < grown.stats["n_passes"]
+    assert found.status.name == grown.status.name == "CONVERGED"
+    assert found.value.log_likelihood >= grown.value.log_likelihood - 1e-3
+
+
 @pytest.mark.parametrize("n_outputs", [2, 5])
 def test_scattered_outputs_end_where_they_do_row_by_row(rng, n_outputs, monkeypatch):
     """Few patterns and many, beside all rows but those of the most frequent one kept one by one."""

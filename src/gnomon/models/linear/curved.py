@@ -57,11 +57,10 @@ class Curved:
     def vectors(self, models: list[Params]) -> Array:
         """Parameters as vectors (s, d)."""
         Q, n = self.view.axes, self.n_noises
+        noises = [np.log(np.concatenate([[at.x_noise_var], at.y_noise_var[:n] + Y_OFFSET])) for at in models]
         return np.stack([
-            np.concatenate([
-                (Q.T @ at.W_x).ravel(), at.W_y.ravel(), at.m_y, [np.log(at.x_noise_var)], np.log(at.y_noise_var[:n] + Y_OFFSET)
-            ])
-            for at in models
+            np.concatenate([(Q.T @ at.W_x).ravel(), at.W_y.ravel(), at.m_y, noise])
+            for at, noise in zip(models, noises, strict=True)
         ])  # fmt: skip
 
     def params(self, place: Place, i: int = 0) -> Params:
@@ -151,7 +150,13 @@ class Curved:
         of_y = np.where(np.abs(scored) > np.abs(of_y), scored, of_y)
         L = np.linalg.cholesky(0.5 * (found.zz + found.zz.swapaxes(1, 2)) / weight)
         V = (found.V + share[:, None, None] * V) @ L
-        parts = (W @ L, V, models.b + share[:, None] * b * self.free_b, noise, np.log(y_noise * np.exp(share[:, None] * of_y) + Y_OFFSET))
+        parts = (
+            W @ L,
+            V,
+            models.b + share[:, None] * b * self.free_b,
+            noise,
+            np.log(y_noise * np.exp(share[:, None] * of_y) + Y_OFFSET),
+        )
         trial = self.at(np.concatenate([part.reshape(len(V), -1) for part in parts], axis=1))
         rises = np.flatnonzero(trial.value > place.value)
         risen: Place = trial if len(rises) == len(V) else put(place, rises, pick(trial, rises))

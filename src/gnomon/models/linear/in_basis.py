@@ -27,8 +27,8 @@ from .sites_em import X_FLOOR, Y_FLOOR, Rules, SitesEM, Sums, moved
 
 FLOORS = Limits(X_FLOOR, Y_FLOOR)
 START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -2.0)  # y to x noise of the starts: labels ignored to decisive
-# beside a start without labels these are enough, where labels weigh no more than all rows
-FEW_LOG_RATIOS = START_LOG_RATIOS[[2, 4]]
+# beside a start without labels these are enough, where labeled rows weigh no more than the others
+FEW_LOG_RATIOS = START_LOG_RATIOS[2::2]
 WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
 SMALLEST_SHARE = 0.05
 NEAR, FEW_STEPS = 0.1, 20  # residual, and steps, up to which EM makes the start of a climb
@@ -313,7 +313,7 @@ class GaussianInBasis(ModelInBasis):
         joint, C = leading(self.data.coded.joint(self.data.basis), self.data.basis.view(), self.k)
         starts = [start_without_labels(joint, self.k)]
         if em.curved(starts[0]):
-            ratios = FEW_LOG_RATIOS if em.label_weight <= em.view.weight else START_LOG_RATIOS
+            ratios = FEW_LOG_RATIOS if em.label_weight <= 0.5 * em.view.weight else START_LOG_RATIOS
             starts += gaussian_starts(joint, self.k, self.rules, ratios)
         else:
             starts = gaussian_starts(joint, self.k, self.rules, START_LOG_RATIOS)

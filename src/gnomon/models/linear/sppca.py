@@ -91,19 +91,13 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
     if solver == "em":
         result, standard = _fit_over_rows(rows, outputs, options, rules, noise, y_scale, generator)
     else:
-        held = solver == "moments" or (solver == "ratio" and moments_pay(n, p, k))
-        enough = enough_expansions(n, p, held=held or options.solver == "subspace")
-        way = partial(_fit_in_basis, rows, outputs, options, rules, noise)
-        result, standard = way(solver, generator, held=held, enough=enough)
-        if result.stats["slow"]:  # the basis would have to hold much of what there is
-            solver = "moments" if solver == "subspace" else solver
-            result, standard = way(solver, generator, held=True)
+        result, standard = _fit_quickly(rows, outputs, options, rules, noise, solver, generator)
     some = rows_with_some(outputs.observed)
     observed = outputs.weights[some] @ outputs.observed.take(some, axis=0)
     units = Units(standard.mean, standard.scale, standard.n_entries, y_mean, y_scale, observed)
     rotation = rotation_of(result.value, rules.n_guided, result.value.W_x)
     beside = beside_latent_turned(result.stats.get("beside_latent"), rotation, units)
-    stats = {**result.stats, "solver": solver, "n_passes": rows.reads, "beside_latent": beside}
+    stats = {"solver": solver, **result.stats, "n_passes": rows.reads, "beside_latent": beside}
     return in_data_units(result._replace(stats=stats), rotation, rules, units)
 
 
@@ -160,6 +154,22 @@ def _fit_over_rows(
         candidates = [at._replace(x_noise_var=x_noise, y_noise_var=of_y) for at in candidates]
     found = maximize(em, candidates, options.tol, options.max_iter, options.acceleration)
     return Result(found.value[0], found.status, found.path, found.stats), standard
+
+
+def _fit_quickly(
+    rows: Rows, outputs: Outputs, options: Options, rules: Rules, noise: Array, solver: str,
+    generator: np.random.Generator,
+) -> tuple[Result[Params], StandardRows]:  # fmt: skip
+    """In a growing basis; from second moments where it would have to hold much of what there is."""
+    (n, p), k = rows.shape, options.n_components + options.n_private
+    held = solver == "moments" or (solver == "ratio" and moments_pay(n, p, k))
+    enough = enough_expansions(n, p, held=held or options.solver == "subspace")
+    way = partial(_fit_in_basis, rows, outputs, options, rules, noise)
+    found, standard = way(solver, generator, held=held, enough=enough)
+    if found.stats["slow"]:
+        solver = "moments" if solver == "subspace" else solver
+        found, standard = way(solver, generator, held=True)
+    return found._replace(stats=found.stats | {"solver": solver}), standard
 
 
 def _fit_in_basis(
