@@ -7,8 +7,9 @@ from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris
 
+from gnomon.models.linear import in_basis
 from gnomon.models.linear import ratio as ratio_search
-from gnomon.models.linear.in_basis import RatioSearch
+from gnomon.models.linear.in_basis import RatioSearch, leading
 from gnomon.models.linear.ratio import JointMoments, params_at, profile, refine_ratio, search_ratio, slope
 from gnomon.numerics.linear_gaussian import Limits
 from numerics import build
@@ -165,18 +166,61 @@ def test_refining_a_bracket_without_a_maximum_takes_its_better_end(rng):
     assert beyond.log_ratio == top + 1.0
 
 
+def beside_noise(rng, rank):
+    """Centered rows and outputs, half of what the latter have in common with the rows in no leading direction."""
+    Z, X = rng.normal(size=(300, 4)), rng.normal(size=(300, 60))
+    X += Z[:, :rank] @ rng.normal(size=(rank, 60))
+    Y = Z[:, :2] + 0.5 * X[:, :2] + rng.normal(size=(300, 2))
+    return X - X.mean(axis=0), Y - Y.mean(axis=0)
+
+
+@pytest.mark.parametrize("rank", [0, 4])
+@pytest.mark.parametrize("k", [2, 6, 30])
+def test_maxima_in_fewer_directions_lead_to_those_in_all(rng, rank, k, monkeypatch):
+    X, Y = beside_noise(rng, rank)
+    moments = joint(X, Y)
+    fewer, _ = leading(moments, build.em(X, Y, k=k).view, k)
+    every = search_ratio(moments, k, FLOORS)[0]
+    looks, look = [], ratio_search.joint_second_moment
+    monkeypatch.setattr(
+        ratio_search, "joint_second_moment", lambda at, *of: (looks.append(len(at.xx)), look(at, *of))[1]
+    )
+    found = search_ratio(moments, k, FLOORS, fewer)
+    assert_allclose(found[0].log_likelihood, every.log_likelihood, atol=1e-5)
+    assert looks.count(60) <= 50 * len(found)
+
+
+def test_a_maximum_that_lies_elsewhere_in_all_directions_is_followed():
+    X, Y = beside_noise(np.random.default_rng(4), 0)
+    moments = joint(X, Y)
+    fewer, _ = leading(moments, build.em(X, Y, k=6).view, 6)
+    begun, every = search_ratio(fewer, 6, FLOORS)[0], search_ratio(moments, 6, FLOORS)[0]
+    assert abs(begun.log_ratio - every.log_ratio) > 0.3
+    found = search_ratio(moments, 6, FLOORS, fewer)[0]
+    assert_allclose(found.log_ratio, every.log_ratio, atol=1e-6)
+
+
+def test_a_basis_that_has_not_changed_is_searched_once(monkeypatch):
+    X, Y = iris()
+    moments, view, inner = joint(X, Y), build.em(X, Y).view, RatioSearch(2)
+    first = inner(moments, view, final=False)
+    monkeypatch.setattr(in_basis, "search_ratio", None)
+    assert_allclose(inner(moments, view, final=True).W_x, first.W_x, rtol=1e-12)
+
+
 def test_ratio_inner_looks_at_everything_first_and_last():
     X, Y = iris()
     moments, em = joint(X, Y), build.em(X, Y)
-    inner = RatioSearch(2)
-    first = inner(moments, final=False)
+    inner, view = RatioSearch(2), em.view
+    first = inner(moments, view, final=False)
     assert_allclose(em.e_step(first).objective, -507.3763, atol=1e-3)
-    tracked = inner(moments, final=False)
+    view = view._replace()  # that of another basis
+    tracked = inner(moments, view, final=False)
     assert_allclose(tracked.W_x, first.W_x, atol=1e-9)
     inner.bracket = (5.0, 9.0)  # a stale bracket: the optimum has left it
-    assert_allclose(inner(moments, final=False).x_noise_var, first.x_noise_var, rtol=1e-8)
-    inner.bracket = (5.0, 9.0)
-    assert_allclose(inner(moments, final=True).x_noise_var, first.x_noise_var, rtol=1e-8)
+    assert_allclose(inner(moments, view, final=False).x_noise_var, first.x_noise_var, rtol=1e-8)
+    inner.bracket, view = (5.0, 9.0), view._replace()
+    assert_allclose(inner(moments, view, final=True).x_noise_var, first.x_noise_var, rtol=1e-8)
     assert len(inner.optima) >= 2
 
 

@@ -15,8 +15,6 @@ from .evidence import LabeledPatterns, LabeledRows
 from .expansion import Expansion
 from .grow import Data, ModelInBasis, State, grow
 from .ratio import (
-    GRID_SIZE,
-    LATER_GRID_SIZE,
     JointMoments,
     Optimum,
     params_at,
@@ -29,7 +27,6 @@ FLOORS = Limits(X_FLOOR, Y_FLOOR)
 START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -2.0)  # y to x noise of the starts: labels ignored to decisive
 # beside a start without labels these are enough, where labeled rows weigh no more than the others
 FEW_LOG_RATIOS = START_LOG_RATIOS[2::2]
-WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
 SMALLEST_SHARE = 0.05
 NEAR, FEW_STEPS = 0.1, 20  # residual, and steps, up to which EM makes the start of a climb
 # Rows times predictors, and rows for each label parameter, from which the evidence of rows is expanded; up to which
@@ -195,22 +192,24 @@ class RatioSearch:
         self.k = k
         self.bracket: tuple[float, float] | None = None
         self.optima: list[float] = []
+        self.searched: tuple[View, Optimum] | None = None  # where last, and what was best
 
-    def __call__(self, joint: JointMoments, *, final: bool) -> Params:
+    def __call__(self, joint: JointMoments, view: View, *, final: bool) -> Params:
         """Return the best parameters in the basis; the whole range of ratios is searched first and last."""
         k = self.k
         best: Optimum | None = None
-        if self.bracket is not None and not final:
+        if self.searched is not None and self.searched[0] is view:
+            best = self.searched[1]  # the basis has not changed
+        elif self.bracket is not None and not final:
             best = refine_ratio(joint, k, FLOORS, self.bracket)
             low, high = self.bracket
             if min(best.log_ratio - low, high - best.log_ratio) < 0.02 * (high - low):
                 best = None  # the optimum has left its bracket as the basis grew
         if best is None:
-            coarse = bool(self.optima) and len(joint.xx) > WIDE
-            found = search_ratio(joint, k, FLOORS, LATER_GRID_SIZE if coarse else GRID_SIZE)
+            found = search_ratio(joint, k, FLOORS, fewer=leading(joint, view, k)[0])
             self.optima = [o.log_likelihood for o in found]
             best = found[0]
-            self.bracket = best.bracket
+            self.bracket, self.searched = best.bracket, (view, best)
         return params_at(joint, k, best.log_ratio, FLOORS)
 
 
@@ -269,7 +268,7 @@ class GaussianInBasis(ModelInBasis):
             if len(self.noise) == 0 and self.rules.prior_precision == 0.0:  # PPCA
                 params = params_at(self.data.coded.joint(self.data.basis), self.k, START_LOG_RATIOS[0], FLOORS)
             elif self.search is not None:
-                params = self.search(self.data.coded.joint(self.data.basis), final=final)
+                params = self.search(self.data.coded.joint(self.data.basis), self.data.basis.view(), final=final)
             else:
                 found = self._best(em, tol) if start is None else self._climb(em, start[0], tol)
                 stats = {"n_iter": 1, "residual": found.stats["residual"]}

@@ -10,9 +10,9 @@ from ...numerics.linalg import top_eigenvalues, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI, Limits, Params
 from ...numerics.moments import joined
 
-GRID_SIZE = 240  # points of the first search; later looks, from a basis already good, take fewer
-LATER_GRID_SIZE = 60
+GRID_SIZE, WIDE_GRID_SIZE = 240, 60  # points of a search, and where a point takes long: in more than `SMALL` directions
 REFINED_SIZE = 9
+NEXT = 0.02  # natural logs of the first step by which a maximum in fewer directions is followed in all
 SMALL = 64  # directions up to which many matrices are decomposed in one call
 
 
@@ -97,25 +97,55 @@ def params_at(moments: JointMoments, k: int, log_ratio: float, floors: Limits) -
     )
 
 
-def search_ratio(moments: JointMoments, k: int, floors: Limits, grid_size: int = GRID_SIZE) -> list[Optimum]:
+def search_ratio(moments: JointMoments, k: int, floors: Limits, fewer: JointMoments | None = None) -> list[Optimum]:
     """Find every local maximum over the ratio: a grid, refined by Brent's method; the best one comes first.
 
-    The grid spans, in natural logs, ratios at which one of the two views is negligible beside the other, between the
-    smallest allowed and the largest possible y noise.
+    Moments in `fewer` directions say where the maxima lie.
     """
-    y_top = max(float(np.trace(moments.yy)), floors.y_floor)
-    x_level = (float(np.trace(moments.xx)) + moments.outside) / moments.n_features
-    low = np.log(floors.y_floor) - np.log(moments.n_features * x_level) - 2.0
-    high = np.log(y_top) - np.log(floors.x_floor) + 2.0
-    grid: Array = np.linspace(low, high, grid_size)
+    if fewer is not None and len(fewer.xx) < len(moments.xx):
+        found = [_next_to(moments, k, floors, near) for near in search_ratio(fewer, k, floors)]
+    else:
+        found = [refine_ratio(moments, k, floors, bracket) for bracket in _brackets(moments, k, floors)]
+    return sorted(found, key=lambda o: -o.log_likelihood)
 
+
+def _brackets(moments: JointMoments, k: int, floors: Limits) -> list[tuple[float, float]]:
+    """Log ratios beside the maxima of a grid."""
+    low, high = _range(moments, floors)
+    size = len(moments.xx) + len(moments.yy)
+    grid: Array = np.linspace(low, high, GRID_SIZE if size <= SMALL else WIDE_GRID_SIZE)
     values = -profiles(moments, k, grid, floors)
     padded = np.concatenate([[np.inf], values, [np.inf]])
     dips = np.flatnonzero((values <= padded[:-2]) & (values < padded[2:]))
     edges = np.concatenate([grid[:1], grid, grid[-1:]])  # edges[i], edges[i + 2] are the neighbors of grid[i]
-    brackets = [(float(edges[i]), float(edges[i + 2])) for i in dips]
-    found = [refine_ratio(moments, k, floors, bracket) for bracket in brackets]
-    return sorted(found, key=lambda o: -o.log_likelihood)
+    return [(float(edges[i]), float(edges[i + 2])) for i in dips]
+
+
+def _range(moments: JointMoments, floors: Limits) -> tuple[float, float]:
+    """Natural logs of ratios at which one of the two views is negligible beside the other.
+
+    From the smallest allowed to the largest possible y noise.
+    """
+    y_top = max(float(np.trace(moments.yy)), floors.y_floor)
+    x_level = (float(np.trace(moments.xx)) + moments.outside) / moments.n_features
+    low = np.log(floors.y_floor) - np.log(moments.n_features * x_level) - 2.0
+    return float(low), float(np.log(y_top) - np.log(floors.x_floor) + 2.0)
+
+
+def _next_to(moments: JointMoments, k: int, floors: Limits, near: Optimum) -> Optimum:
+    """The maximum that the slope leads to from one in fewer directions."""
+    low, high = _range(moments, floors)
+    width = (high - low) / GRID_SIZE
+    at = min(max(near.log_ratio, low), high)
+    up, step = slope(moments, k, at, floors) > 0.0, NEXT
+    while True:
+        far = min(at + step, high) if up else max(at - step, low)
+        if (slope(moments, k, far, floors) > 0.0) != up:
+            root = brentq(lambda u: slope(moments, k, u, floors), *sorted((at, far)), xtol=1e-10, rtol=1e-14)
+            return Optimum(profile(moments, k, float(root), floors), float(root), (root - width, root + width))
+        if far in (low, high):
+            return Optimum(profile(moments, k, far, floors), far, (far - width, far + width))
+        at, step = far, 2.0 * step
 
 
 def slope(moments: JointMoments, k: int, log_ratio: float, floors: Limits) -> float:
