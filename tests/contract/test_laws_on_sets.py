@@ -15,7 +15,6 @@ LEFT_OUT = {
     "IFA": ("pcmac",),  # 140 rows in about a hundred directions, some of which split them into any two groups
     "IFA without labels": ("mnist", "pcmac", "r8", "segment", "waveform"),  # no clusters: other optima are as near
     "IFA tied": ("pcmac",),
-    "SPPCA with private latents": ("musk", "tox171"),  # EM ends within its tol: 2e-6
     "ColoredMVU": ("musk",),  # within the accuracy of the conic solver: 1.1e-6
 }
 ORDERED = ("GuidedProjection of numbers",)  # differences along spectra

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_wine
 
 from gnomon import SPPCA
 from gnomon._types import Status
@@ -16,21 +17,22 @@ from gnomon.solvers.quasi_newton import pick
 from numerics import build
 
 
-def problem(k=3, noise="shared", p=8, n=400, labeled=100, q=2, **more):
-    """EM over planted rows, some of which miss an output."""
+def problem(k=3, noise="shared", p=8, n=400, labeled=100, q=2, guided=None, **more):
+    """EM over planted rows, some of which miss an output; latent dimensions that are not guided are private."""
     rng = np.random.default_rng(3)
     Z = rng.standard_normal((n, 2))
     X = Z @ rng.standard_normal((2, p)) + rng.standard_normal((n, p))
     Y = Z @ rng.standard_normal((2, q)) + 0.5 * rng.standard_normal((n, q))
     Y[labeled:] = np.nan
     Y[:20, 0] = np.nan
-    return build.em(X - X.mean(axis=0), Y, noise=noise, k=k, **more)
+    return build.em(X - X.mean(axis=0), Y, noise=noise, k=guided or k, **more)
 
 
 def random_params(em, k, q=2, seed=0):
     rng = np.random.default_rng(seed)
     p = len(em.view.values)
     W, V = rng.standard_normal((p, k)), 0.3 * rng.standard_normal((q, k))
+    V[:, em.rules.n_guided :] = 0.0
     y_noise = np.full(q, 0.6) if em.rules.noise == "shared" else np.linspace(0.4, 0.8, q)
     return Params(W, np.zeros(p), 1.0 + rng.random(), V, 0.1 * rng.standard_normal(q), y_noise)
 
@@ -38,7 +40,7 @@ def random_params(em, k, q=2, seed=0):
 def landscape(k=3, noise="shared", **more):
     """A landscape over planted rows, a place on the way and that of a climb's end."""
     em = problem(k, noise, **more)
-    begun = em.maximize(random_params(em, k), 0.05, 50, "alternating")
+    begun = em.maximize(random_params(em, k, more.get("q", 2)), 0.05, 50, "alternating")
     found = em.climb(begun.value[0], 1e-9, 500)
     assert found.status is Status.CONVERGED
     curved = Curved(em.view, em.labels, em.rules, begun.value[0])
@@ -71,9 +73,9 @@ def test_slopes_are_those_of_the_objective(noise, loose_below):
 
 
 @pytest.mark.parametrize("free_means", [True, False])
-@pytest.mark.parametrize("k", [2, 4])
-def test_the_metric_is_near_the_inverse_hessian(k, free_means):
-    curved, _, top = landscape(k=k, noise="each", free_means=free_means)
+@pytest.mark.parametrize(("k", "more"), [(2, {}), (4, {}), (4, {"q": 3, "guided": 1}), (3, {"q": 5, "guided": 2})])
+def test_the_metric_is_near_the_inverse_hessian(k, more, free_means):
+    curved, _, top = landscape(k=k, noise="each", free_means=free_means, **more)
     unit = np.eye(top.vector.shape[1])
     metric = curved.metric(top)
     M = np.array([metric(e[None])[0] for e in unit])
@@ -137,6 +139,37 @@ def test_a_metric_of_many_outputs_and_dimensions_is_positive():
     products = steps @ slopes.T
     assert_allclose(products, products.T, atol=1e-10 * np.abs(products).max())
     assert np.linalg.eigvalsh(products)[0] > 0.0
+
+
+@pytest.mark.parametrize("size", [(4, 3), (17, 12)])  # factorized, and not
+def test_steps_keep_the_rank_that_private_dimensions_leave(size):
+    k, q = size
+    em = problem(k, q=q, p=20, guided=2)
+    curved = Curved(em.view, em.labels, em.rules, random_params(em, k, q))
+    place = curved.at(curved.vectors([random_params(em, k, q)]))
+    slopes = np.random.default_rng(0).standard_normal((20, place.vector.shape[1]))
+    directions = np.concatenate([curved.metric(place)(slope[None]) for slope in slopes])
+    V = curved.parts(directions)[1]
+    normal = curved.normal(place.held.models.V)
+    assert_allclose(normal.left_out(V), V, atol=2e-3 * np.abs(V).max())
+    products = directions @ slopes.T
+    assert_allclose(products, products.T, atol=1e-9 * np.abs(products).max())
+    assert np.linalg.eigvalsh(products)[0] > 0.0
+    found = differences(curved, place, slopes, lambda at: at.value)
+    assert_allclose(found, slopes @ place.slope[0], rtol=1e-5)
+    params = curved.params(place)
+    assert not params.W_y[:, 2:].any()
+    assert_allclose(em.e_step(params).objective, place.value[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(1, 2), (2, 1)])
+def test_rounding_decides_nothing_where_private_dimensions_made_em_crawl(sizes):
+    X, y = load_wine(return_X_y=True)
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.2, y, -1)
+    fits = [SPPCA(sizes[0], n_private=sizes[1], tol=1e-9).fit(rows, y) for rows in (X, X * (1.0 + 1e-13))]
+    want, got = (fit.transform(X) for fit in fits)
+    assert_allclose(got, want, rtol=0, atol=1e-7 * np.abs(want).max())
+    assert all(fit.converged_ for fit in fits)
 
 
 def test_noise_on_its_floor_has_no_slope_outward():

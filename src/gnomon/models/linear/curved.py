@@ -20,12 +20,14 @@ from ...solvers.quasi_newton import Place, pick, put
 from .basis import View
 from .curvature import MOST_UNKNOWNS
 from .evidence import LabeledPatterns
+from .of_rank import Normal, of_rank
 from .sites_em import FIRST_STEP, X_FLOOR, Y_FLOOR, Rules
 from .stack import Found, Models, Stack, diagonals, dots
 
 LEAST_GAP = 0.02  # of 1 - v / u
 Y_OFFSET = 3e-3  # of the variance of an output: by logarithms of less a noise variance would fall to its floor slowly
 LEAST_SHARE = 1e-2  # of what a dimension explains, of its noise; and of a dimension's gain, of the largest one
+STIFF = 1e3  # times the largest curvature of V, in directions that would leave its rank
 ROUNDING = 1e-14
 LOG_X_FLOOR, LOG_Y_FLOOR = float(np.log(X_FLOOR)), float(np.log(Y_FLOOR + Y_OFFSET))
 ALIKE = 0.1  # relative difference up to which two models are on the way to the same optimum
@@ -42,6 +44,8 @@ class Curved:
     """The likelihood of real outputs in a basis, of parameters as vectors: W, V, b, and logarithms of noise variances.
 
     That of x comes first, then one of all outputs, or one of each, on top of `Y_OFFSET`; none where they are fixed.
+    Private latent dimensions bound the rank of V: up to a turn of the latent space no more dimensions than are guided
+    explain the outputs.
     """
 
     def __init__(self, view: View, labels: LabeledPatterns, rules: Rules, like: Params) -> None:
@@ -53,6 +57,7 @@ class Curved:
         self.n_noises = {"shared": min(q, 1), "each": q, "fixed": 0}[rules.noise]
         self.floors = np.array([LOG_X_FLOOR] + [LOG_Y_FLOOR] * self.n_noises)
         self.free_b = rules.free_b != 0.0
+        self.bounded = rules.n_guided < min(q, k)
 
     def vectors(self, models: list[Params]) -> Array:
         """Parameters as vectors (s, d)."""
@@ -66,7 +71,17 @@ class Curved:
     def params(self, place: Place, i: int = 0) -> Params:
         """Those of one of the places, in the coordinates of the basis."""
         W, noise, V, b, y_noise = (part[i] for part in place.held.models)
-        return Params(self.view.axes @ W, np.zeros(len(W)), float(noise), V, b, y_noise)
+        W = self.view.axes @ W
+        g, k = self.rules.n_guided, W.shape[1]
+        if g < k:
+            R = np.linalg.svd(V)[2].T
+            W, V = W @ R, V @ R
+            V[:, g:] = 0.0
+        return Params(W, np.zeros(len(W)), float(noise), V, b, y_noise)
+
+    def normal(self, V: Array) -> Normal | None:
+        """Directions in which V (s, q, k) would leave its rank, if that is bounded."""
+        return Normal.of(V, self.rules.n_guided) if self.bounded else None
 
     def parts(self, vector: Array) -> tuple[Array, Array, Array, Array, Array]:
         """Of vectors (s, d): parts of W (s, r, k), V (s, q, k), b (s, q), and of the noise of x (s,) and of outputs."""
@@ -79,6 +94,8 @@ class Curved:
         """The place at vectors, noise variances on their floors where these are below."""
         vector = vector.copy()
         W, V, b, _, _ = self.parts(vector)
+        if self.bounded:
+            V[:] = of_rank(V, self.rules.n_guided)
         noises = vector[:, self.ends[2] :]
         np.minimum(np.maximum(noises, self.floors, out=noises), 60.0, out=noises)
         noises, of_y = np.exp(noises), np.empty(b.shape)
@@ -97,11 +114,13 @@ class Curved:
         of_y = np.where(free, 0.5 * gain * (y_noise + Y_OFFSET), 0.0)
         back = found.R.swapaxes(1, 2)
         slope_b = found.slope_b * self.free_b
-        of_W = found.left / noise[:, None, None]
-        parts = (of_W @ back, found.slope_V @ back, slope_b, of_x, of_y)
+        of_W, of_V, normal = found.left / noise[:, None, None], found.slope_V @ back, self.normal(models.V)
+        if normal is not None:
+            of_V = normal.left_out(of_V)
+        parts = (of_W @ back, of_V, slope_b, of_x, of_y)
         slope = np.concatenate([part.reshape(s, -1) for part in parts], axis=1)
         loadings = _norm(found.left) / np.maximum(_norm(found.xz), 1e-300)
-        labels = np.sqrt(_norm(found.slope_V) ** 2 + _norm(slope_b) ** 2) / self.label_weight
+        labels = np.sqrt(_norm(of_V) ** 2 + _norm(slope_b) ** 2) / self.label_weight
         # EM's own steps of the noise variances, but that of x at these loadings
         x_step = np.log(np.maximum(found.energy / (noise * n_entries), X_FLOOR / noise))
         y_step = np.log(np.maximum(1.0 + y_noise * gain / np.maximum(count, 1e-300), Y_FLOOR / y_noise))
@@ -279,13 +298,15 @@ class Metric:
 class Labels:
     """Newton's steps of (V, b) over the curvature of outputs, by factorizing or as if predictors varied alone.
 
-    With the curvature in V that outputs feel through the covariance of their predictors; see `Curvature`.
+    With the curvature in V that outputs feel through the covariance of their predictors; see `Curvature`. A step keeps
+    the rank of V where that is bounded.
     """
 
     def __init__(self, curved: Curved, models: Models, found: Found) -> None:
         s, q, k = found.V.shape
         weight, cov = curved.label_weight, models.noise[:, None] / (found.explained + models.noise[:, None])
         down, moments = positive_part(-found.second), curved.stack.moments(models, found)
+        self.normal = curved.normal(found.V)
         self.whole = q * (k + 1) <= MOST_UNKNOWNS
         if self.whole:
             P, M = (part.reshape(*part.shape[:2], part.shape[2] ** 2) for part in (found.precisions, moments))
@@ -293,7 +314,10 @@ class Labels:
             diagonals(pairs)[..., :k] += down[..., None] * cov[:, None, None, :]
             H = pairs.swapaxes(2, 3).reshape(s, q * (k + 1), -1)
             diagonal = diagonals(H)
-            diagonal += 1e-9 * (diagonal.max(axis=1, keepdims=True) + 1e-12 * weight)
+            largest = diagonal.max(axis=1, keepdims=True) + 1e-12 * weight
+            diagonal += 1e-9 * largest
+            if self.normal is not None:
+                H += STIFF * largest[:, :, None] * self.normal.projection()
             if not curved.free_b.all():
                 H[:, k :: k + 1], H[:, :, k :: k + 1] = 0.0, 0.0
                 diagonal[:, k :: k + 1] = 1.0
@@ -304,6 +328,8 @@ class Labels:
         diagonals(z1z1)[:, :k] += (share * weight)[:, None] * cov
         self.by_output = np.linalg.inv(found.precision + 1e-9 * weight * np.eye(q))
         self.by_input = np.linalg.inv(z1z1 / weight + 1e-9 * np.eye(k + 1))
+        if self.normal is not None:
+            self.held = self.normal.held(self.by_output, self.by_input)
 
     def __call__(self, V: Array, b: Array) -> tuple[Array, Array]:
         """The steps of slopes in V (s, q, k) and b (s, q)."""
@@ -313,4 +339,6 @@ class Labels:
             found = np.stack([solve(one) for solve, one in pairs]).reshape(right.shape)
         else:
             found = self.by_output @ right @ self.by_input
+            if self.normal is not None:
+                found -= self.held[0] @ found @ self.held[1]
         return found[:, :, :-1], found[:, :, -1]

@@ -75,20 +75,21 @@ class BasisEM(SitesEM):
             return curvature.with_turning(found.curvature, params.W_y @ x.cov, weight)
         return curvature
 
-    def curved(self, params: Params) -> bool:
-        """Whether a climb is by quasi-Newton steps: with real outputs alone, of a plain model."""
-        return bool(self.rules.layout.gaussian and self.plain(params) and self.label_weight > 1e-300)
+    @property
+    def curved(self) -> bool:
+        """Whether a climb is by quasi-Newton steps: with real outputs alone, and nothing on the loadings of x."""
+        return bool(self.rules.layout.gaussian and self.rules.prior_precision == 0.0 and self.label_weight > 1e-300)
 
     def climb(self, start: Params, tol: float, max_iter: int) -> Result[State]:
-        """Real outputs of a plain model by quasi-Newton steps; others by EM, and where these steps stall."""
-        if not self.curved(start):
+        """Real outputs by quasi-Newton steps where these serve; others by EM, and where these steps stall."""
+        if not self.curved:
             return self.maximize(start, tol, max_iter, "alternating")
         return self.best_climb([start], tol, max_iter)
 
     def best_climb(
         self, starts: list[Params], tol: float, max_iter: int, close: float = 0.0, patience: int = PATIENCE
     ) -> Result[State]:
-        """The best of the climbs from some starts to a plain model of real outputs; see `ascend`."""
+        """The best of the climbs from some starts to a model of real outputs; see `ascend`."""
         assert isinstance(self.labels, LabeledPatterns)  # what real outputs alone come as
         landscape = Curved(self.view, self.labels, self.rules, starts[0])
         place = landscape.at(landscape.vectors(starts))
@@ -110,11 +111,6 @@ class BasisEM(SitesEM):
         params = landscape.params(found.value)
         return Result((params, self.e_step(params)), found.status, np.concatenate(path), found.stats)
 
-    def plain(self, params: Params) -> bool:
-        """Whether all latent dimensions are alike, and nothing lies on the loadings of x."""
-        rules = self.rules
-        return rules.prior_precision == 0.0 and rules.n_guided == params.W_x.shape[1]
-
     def m_step(self, sums: Sums, params: Params, tol: float = 0.0, share: float = 1.0) -> Params:
         """As in `SitesEM`, with a longer step of W_x; or a climb of what rows with classes say to second order."""
         of_x = self.of_x(sums, params)
@@ -124,7 +120,7 @@ class BasisEM(SitesEM):
                 climb = self._expanded(sums, params).maximize(params, SHARPER * residual, FEW_STEPS, "alternating")
                 if len(climb.path) > 1:
                     return climb.value[0]
-        if self.plain(params):
+        if self.rules.prior_precision == 0.0:
             W_x = params.W_x + self._lengthened(of_x.params.W_x - params.W_x, params, sums.held[3].curvature)
             of_x = of_x._replace(params=of_x.params._replace(W_x=W_x))
         return moved(of_x, params, self.steps(sums, params), share)
@@ -283,7 +279,7 @@ class GaussianInBasis(ModelInBasis):
 
     def _climb(self, em: BasisEM, start: Params, tol: float) -> Result[State]:
         """To the end by quasi-Newton steps where nothing is outside the basis."""
-        if self.data.basis.whole and em.curved(start):
+        if self.data.basis.whole and em.curved:
             tol = self.share * self.tol
         return em.climb(start, tol, self.max_iter)
 
@@ -294,7 +290,7 @@ class GaussianInBasis(ModelInBasis):
         """
         starts, whole = self._starts(em), self.data.basis.whole
         max_iter = self.max_iter if whole else FIRST_STEPS
-        if em.curved(starts[0]):
+        if em.curved:
             tol = self.share * self.tol if whole else tol
             close, patience = (CLOSE, PATIENCE) if whole else (NEAR, FIRST_PATIENCE)
             return em.best_climb(starts, tol, max_iter, close, patience)
@@ -311,7 +307,7 @@ class GaussianInBasis(ModelInBasis):
         """They turn with the basis and use no random numbers: no order of rows nor a seed decides between optima."""
         joint, C = leading(self.data.coded.joint(self.data.basis), self.data.basis.view(), self.k)
         starts = [start_without_labels(joint, self.k)]
-        if em.curved(starts[0]):
+        if em.curved:
             ratios = FEW_LOG_RATIOS if em.label_weight <= 0.5 * em.view.weight else START_LOG_RATIOS
             starts += gaussian_starts(joint, self.k, self.rules, ratios)
         else:

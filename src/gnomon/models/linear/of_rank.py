@@ -1,0 +1,47 @@
+"""Loadings of outputs of a bounded rank, several at once: the nearest ones, and directions that leave the rank."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._types import Array
+
+
+def of_rank(V: Array, rank: int) -> Array:
+    """The nearest matrices of a rank to V (s, q, k)."""
+    U, sizes, P = np.linalg.svd(V, full_matrices=False)
+    return np.asarray((U[:, :, :rank] * sizes[:, None, :rank]) @ P[:, :rank])
+
+
+class Normal(NamedTuple):
+    """Directions normal to the matrices (q, k) of a rank: whose columns and rows both are none of theirs."""
+
+    U: Array  # (s, q, q - rank)
+    P: Array  # (s, k - rank, k)
+
+    @classmethod
+    def of(cls, V: Array, rank: int) -> Normal:
+        """Those of matrices V (s, q, k) of this rank."""
+        U, _, P = np.linalg.svd(V)
+        return cls(U[:, :, rank:], P[:, rank:])
+
+    def left_out(self, G: Array) -> Array:
+        """What is tangent of directions G (s, q, k)."""
+        return np.asarray(G - self.U @ (self.U.swapaxes(1, 2) @ G @ self.P.swapaxes(1, 2)) @ self.P)
+
+    def projection(self) -> Array:
+        """The projection on them (s, q m, q m) of matrices (q, m) whose last column is free, m = k + 1."""
+        UU, PP = self.U @ self.U.swapaxes(1, 2), self._widened.swapaxes(1, 2) @ self._widened
+        (s, q, _), m = UU.shape, PP.shape[1]
+        return np.asarray((UU[:, :, None, :, None] * PP[:, None, :, None, :]).reshape(s, q * m, q * m))
+
+    def held(self, A: Array, B: Array) -> tuple[Array, Array]:
+        """Left and right factor of what a step S = A R B, of slopes R (s, q, k + 1), has to lose to be tangent."""
+        U, P, turned, back = self.U, self._widened, self.U.swapaxes(1, 2), self._widened.swapaxes(1, 2)
+        return A @ U @ np.linalg.inv(turned @ A @ U) @ turned, back @ np.linalg.inv(P @ B @ back) @ P @ B
+
+    @property
+    def _widened(self) -> Array:
+        return np.concatenate([self.P, np.zeros((*self.P.shape[:2], 1))], axis=2)
