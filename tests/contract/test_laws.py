@@ -73,6 +73,7 @@ CASES = {
     "SPPCA of numbers": Case(gnomon.SPPCA(2, tol=1e-9), DIABETES, FEW_NUMBERS, renamed=False),
     "SPPCA with private latents": Case(gnomon.SPPCA(2, n_private=1, tol=1e-9), WINE, _few(WINE_Y)),
     "CPPCA": Case(gnomon.CPPCA(2, tol=1e-9), WINE, _few(WINE_Y)),
+    "CPPCA with private latents": Case(gnomon.CPPCA(2, n_private=1, tol=1e-9), WINE, _few(WINE_Y)),
     "CPPCA by Laplace": Case(gnomon.CPPCA(2, inference="laplace", tol=1e-8), WINE, _few(WINE_Y)),
     "CPPCA of numbers": Case(gnomon.CPPCA(2, tol=1e-9), DIABETES, FEW_NUMBERS, renamed=False),
     "KernelSPPCA": Case(gnomon.KernelSPPCA(2, tol=1e-9), IRIS, _few(IRIS_Y)),

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_wine
 
 from gnomon import CPPCA
 from gnomon.likelihoods.layout import Layout
@@ -38,6 +39,30 @@ def test_many_labeled_rows_start_from_a_few_and_end_at_the_same_maximum(rng, mon
     assert sizes == [400, 1800]
     assert_allclose(few.objective_, every.objective_, rtol=1e-10)
     assert_allclose(few.y_loadings_, every.y_loadings_, atol=1e-4)
+
+
+@pytest.mark.parametrize("inference", ["auto", "laplace"])
+def test_private_dimensions_are_found_in_few_steps_and_rounding_decides_nothing(inference):
+    X, y = load_wine(return_X_y=True)
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.2, y, -1)
+    fits = [CPPCA(2, n_private=1, inference=inference, tol=1e-9).fit(x, y) for x in (X, X * (1.0 + 1e-13))]
+    want, got = (fit.transform(X) for fit in fits)
+    assert_allclose(got, want, rtol=0, atol=1e-7 * np.abs(want).max())
+    assert fits[0].n_iter_ < 40
+
+
+def test_starts_of_private_dimensions_are_compared_when_it_is_known_where_they_lead(monkeypatch):
+    rng, n = np.random.default_rng(73), 150
+    centers, classes = rng.standard_normal((4, 6)) * np.linspace(0.5, 3.0, 6), rng.integers(0, 4, n)
+    Z = centers[classes] + rng.standard_normal((n, 6)) * np.linspace(3.0, 0.7, 6)
+    X = Z @ rng.standard_normal((6, 30)) / 3.0 + 0.5 * rng.standard_normal((n, 30))
+    y = np.where(rng.random(n) < 0.4, classes, -1)
+    found, each = CPPCA(1, n_private=2).fit(X, y).log_likelihood_, []
+    for ratio in model_file.START_LOG_RATIOS:
+        monkeypatch.setattr(model_file, "START_LOG_RATIOS", np.array([ratio]))
+        each.append(CPPCA(1, n_private=2).fit(X, y).log_likelihood_)
+    assert max(each) - min(each) > 1.0
+    assert found > max(each) - 1e-2
 
 
 def test_many_predictors_begin_with_a_fit_to_some_rows_and_end_at_the_same_maximum(rng, monkeypatch):

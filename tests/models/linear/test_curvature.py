@@ -8,6 +8,7 @@ from gnomon import CPPCA
 from gnomon.likelihoods.sites import SiteFit
 from gnomon.models.linear import curvature as module
 from gnomon.models.linear.curvature import curvature_of_groups, curvature_of_rows, newton_step
+from gnomon.models.linear.of_rank import Normal
 
 
 def positive(rng, n, size):
@@ -66,6 +67,29 @@ def test_steps_solve_the_dense_equations_however_many_they_are(problem, kind, he
         assert bool(rows.terms) == (most < h * m)
         found = newton_step(rows, p["gradient"], p["penalty"], fixed, float(w.sum()))
         assert_allclose(found, wanted, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("largest", [200, 1, 0])
+def test_steps_that_private_dimensions_bound_are_the_best_of_those(problem, largest, monkeypatch):
+    p, rng = problem, np.random.default_rng(1)
+    (h, m), w, z1 = p["gradient"].shape, p["weights"], p["z1"]
+    normal = Normal.beside(rng.standard_normal((h, 1)) @ np.eye(m - 1)[:1], 1)
+    gradient = p["gradient"].copy()
+    gradient[:, :-1] = normal.left_out(gradient[None, :, :-1])[0]
+    monkeypatch.setattr(module, "STEP_ACCURACY", 1e-10)
+    fit = SiteFit(w, np.zeros((len(w), h)), p["C"])
+    curvature = curvature_of_rows(fit, z1, w, fit.total_curvature(w), largest)
+    if not largest:  # as if curvatures and predictors varied independently
+        curvature = curvature._replace(terms=())
+    H = dense(p["C"], w[:, None, None] * z1[:, :, None] * z1[:, None, :])
+    H += np.kron(np.diag(p["penalty"]), np.diag([1.0] * (m - 1) + [0.0]))
+    values, vectors = np.linalg.eigh(normal.projection()[0])
+    tangents = vectors[:, values < 0.5]
+    wanted = tangents @ np.linalg.solve(tangents.T @ H @ tangents, tangents.T @ gradient.ravel())
+    found = newton_step(curvature, gradient, p["penalty"], np.zeros(h, dtype=bool), float(w.sum()), normal)
+    assert_allclose(normal.left_out(found[None, :, :-1])[0], found[:, :-1], atol=2e-3 * np.abs(found).max())
+    if largest:
+        assert_allclose(found, wanted.reshape(h, m), atol=5e-3 * np.abs(found).max())
 
 
 def test_many_classes_in_many_dimensions_take_as_few_steps():

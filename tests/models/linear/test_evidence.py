@@ -72,8 +72,7 @@ def test_a_basis_counts_what_lies_outside(rng, targets):
     assert_allclose(build.em(X, Y, B=B).e_step(p).objective, expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("n_guided", [1, 2])
-def test_a_pattern_is_its_rows(rng, n_guided):
+def test_a_pattern_is_its_rows(rng):
     """All that `LabeledRows` sums, from the moments; the curvature has what feels the covariance besides."""
     p, X, Y, w = case(rng, "labeled")
     layout, x = Layout(("gaussian",) * 3, (0,) * 3), given_x(p)
@@ -84,8 +83,8 @@ def test_a_pattern_is_its_rows(rng, n_guided):
         assert_allclose(mine, other, rtol=1e-9, atol=1e-9, err_msg=name)
     assert rows.weight == pytest.approx(pattern.weight)
     assert of_rows.fit.curvature.shape == (1, 3, 3)  # one for all rows
-    a, b = rows.newton(x, of_rows, n_guided), pattern.newton(x, of_pattern, n_guided)
-    precision, VS = of_rows.fit.curvature[0], (p.W_y @ x.cov)[:, :n_guided]
+    a, b = rows.newton(x, of_rows), pattern.newton(x, of_pattern)
+    precision, VS = of_rows.fit.curvature[0], p.W_y @ x.cov
     more = np.zeros_like(a.z1z1)
     more[:-1, :-1] = 2.0 * w.sum() * VS.T @ precision @ VS
     assert_allclose(b.z1z1, a.z1z1 + more, rtol=1e-9, atol=1e-9)
@@ -168,9 +167,9 @@ def test_the_curvature_of_many_rows_is_near_that_of_those_that_stand_for_them(rn
     rows = LabeledRows(T, np.ones(n), Y, layout, SoftmaxRows(layout))
     x = given_x(p)
     held = rows.sums(p, x, None, 1e-6)[1]
-    every = rows.newton(x, held, 2).H
+    every = rows.newton(x, held).H
     monkeypatch.setattr(file, "FEWEST", 2000)
     monkeypatch.setattr(file, "MOST_PRODUCTS", 0)
-    some = rows.newton(x, held, 2).H
+    some = rows.newton(x, held).H
     assert not np.array_equal(some, every)
     assert np.abs(some - every).max() < 0.1 * np.abs(every).max()

@@ -24,8 +24,8 @@ def problem(rng, n=60, r=5, k=2, n_classes=4):
     params = Params(W, np.zeros(r), 0.5, V, rng.normal(size=h), np.ones(1))
     x = given_x(params)
     found, held = rows.sums(params, x, None, 1e-10)
-    curvature = rows.newton(x, held, k, MOST_SUMMED)
-    return rows, params, found, Expansion(params, x, found, curvature, T.T @ T / n, k)
+    curvature = rows.newton(x, held, MOST_SUMMED)
+    return rows, params, found, Expansion(params, x, found, curvature, T.T @ T / n)
 
 
 def moved(params, direction, share):

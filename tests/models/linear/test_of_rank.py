@@ -1,9 +1,10 @@
 """Loadings of a bounded rank: the nearest ones, and the directions that leave the rank."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
-from gnomon.models.linear.of_rank import Normal, of_rank
+from gnomon.models.linear.of_rank import Normal, of_rank, turn_of
 
 
 def drawn(s=2, q=4, k=5, rank=2):
@@ -51,3 +52,24 @@ def test_a_step_that_is_held_is_the_best_of_the_tangents():
     slope = R - np.linalg.solve(A, step) @ np.linalg.inv(B)
     assert_allclose(normal.left_out(slope[:, :, :-1]), 0.0, atol=1e-8)
     assert_allclose(slope[:, :, -1], 0.0, atol=1e-8)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_what_is_normal_beside_private_dimensions_is_in_columns_that_are_not_there(rank):
+    _, V, G = drawn(1, rank=2)
+    V = np.hstack([V[0, :, :rank], np.zeros((4, 5 - rank))])  # of two guided dimensions
+    found = Normal.beside(V, 2).left_out(G)[0]
+    assert_allclose(found[:, :2], G[0, :, :2])
+    U = np.linalg.qr(V[:, :rank])[0]
+    assert_allclose(found[:, 2:], U @ U.T @ G[0, :, 2:], atol=1e-12)
+
+
+@pytest.mark.parametrize(("rank", "n_guided"), [(0, 2), (1, 2), (2, 2), (2, 3)])
+def test_a_turn_brings_what_is_explained_to_the_guided_dimensions_and_no_more(rank, n_guided):
+    _, V, _ = drawn(1, rank=2)
+    V = V[0] if rank == 2 else rank * np.outer(V[0, :, 0], V[0, 0])
+    R = turn_of(V, n_guided)
+    assert_allclose(R @ R.T, np.eye(5), atol=1e-12)
+    assert_allclose((V @ R)[:, n_guided:], 0.0, atol=1e-12)
+    small = V * ([1.0] * n_guided + [1e-5] * (5 - n_guided))  # hardly anything is to be turned
+    assert_allclose(turn_of(small, n_guided), np.eye(5), atol=1e-4)

@@ -240,11 +240,27 @@ def test_the_law_of_z_that_is_folded_in_leaves_x_and_predictors_as_they_are(rng)
         rng.normal(size=(p, k)), rng.normal(size=p), 0.5, rng.normal(size=(h, k)), rng.normal(size=h), np.ones(h)
     )
     mean, root = rng.normal(size=k), np.tril(rng.normal(size=(k, k)))
-    after = moved(OfX(params, mean, root), params, Steps(np.zeros((h, k + 1)), np.zeros(h)), 1.0)
+    after = moved(OfX(params, mean, root), params, Steps(np.zeros((h, k + 1)), np.zeros(h)), 1.0, k)
     z = rng.normal(size=k)
     folded = mean + root @ z
     assert_allclose(after.W_x @ z + after.m_x, params.W_x @ folded + params.m_x)
     assert_allclose(after.W_y @ z + after.m_y, params.W_y @ folded + params.m_y)
+
+
+def test_a_step_toward_private_dimensions_turns_them_to_guided_ones(rng):
+    k, g, p, h = 4, 2, 6, 3
+    V = np.hstack([rng.normal(size=(h, g)), np.zeros((h, k - g))])
+    params = Params(rng.normal(size=(p, k)), np.zeros(p), 0.5, V, rng.normal(size=h), np.ones(h))
+    direction = np.zeros((h, k + 1))
+    direction[:, g:k] = V[:, :g] @ rng.normal(size=(g, k - g))  # tangent: of the columns that are there
+    step = 1e-4
+    still = OfX(params, np.zeros(k), np.eye(k))
+    after = moved(still, params, Steps(direction, np.zeros(h)), step, g)
+    assert not after.W_y[:, g:].any()
+    assert_allclose(after.W_x @ after.W_x.T, params.W_x @ params.W_x.T, rtol=1e-10)
+    wanted = (V + step * direction[:, :k]) @ params.W_x.T
+    assert_allclose(after.W_y @ after.W_x.T, wanted, rtol=0, atol=100 * step**2)
+    assert np.abs(wanted - V @ params.W_x.T).max() > 1e3 * step**2
 
 
 def test_noise_that_is_far_too_large_falls_to_what_outputs_leave_in_one_step():

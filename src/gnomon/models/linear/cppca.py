@@ -34,6 +34,7 @@ FEW_COORDINATES = 1 << 18  # the labeled rows have no more coordinates than that
 MANY_LABELED, FEW_LABELED = 1600, 400  # of many labeled rows, a few are enough to choose a start by
 SEVERAL_LABELED, MANY_PREDICTORS = 2000, 1 << 15  # so many are fitted first where rows times predictors are many
 START_STEPS, TRIAL_ITERATIONS = 5, 1
+PRIVATE_TRIALS = 20  # iterations after which starts are compared where optima differ by which dimensions are private
 
 
 class Options(NamedTuple):
@@ -291,17 +292,23 @@ class OutputsInBasis(ModelInBasis):
         return em.maximize(start, START_ACCURACY, TRIAL_ITERATIONS, self.options.acceleration)
 
     def _first(self, em: BasisEM) -> Result[tuple[Params, Sums]]:
-        """The best after an iteration from each start; a start that is hopeless is left out."""
+        """The best after an iteration from each start; a start that is hopeless is left out.
+
+        Private dimensions are chosen among more optima, which take longer to tell.
+        """
         best: Result[tuple[Params, Sums]] | None = None
+        private = self.rules.n_guided < self.k
+        n_iter = PRIVATE_TRIALS if private else TRIAL_ITERATIONS
         layout, (_, Y, weights, _) = self.rules.layout, self.guide
         b, V, noise = base_predictors(layout, Y, weights), np.zeros((layout.size, self.k)), np.ones(Y.shape[1])
         joint = self.data.coded.joint(self.data.basis)
         for start in gaussian_starts(joint, self.k, self.rules, START_LOG_RATIOS):
             start = start._replace(W_y=V, m_y=b, y_noise_var=noise)
-            if best is not None and x_log_likelihood(start, given_x(start), em.view) < best.path[-1]:
+            hopeless = best is not None and x_log_likelihood(start, given_x(start), em.view) < best.path[-1]
+            if hopeless and not private:
                 continue  # even labels that are certain would not make up for x
             start = em.refine_labels(start, START_STEPS, COARSEST)
-            trial = em.maximize(start, START_ACCURACY, TRIAL_ITERATIONS, self.options.acceleration)
+            trial = em.maximize(start, START_ACCURACY, n_iter, self.options.acceleration)
             if best is None or trial.path[-1] > best.path[-1]:
                 best = trial
         assert best is not None

@@ -13,6 +13,7 @@ from ...likelihoods.quadrature import chunks
 from ...likelihoods.sites import SiteFit
 from ...numerics.linalg import kronecker_sum, positive_part
 from ...numerics.moments import sums_by_group
+from .of_rank import STIFF, Normal
 
 MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by factorizing
 MOST_SUMMED = 600  # the same where rows are read once, so that nothing but sums is left of them
@@ -28,7 +29,7 @@ class Curvature(NamedTuple):
     """What a Newton step of the label parameters divides by."""
 
     H: Array  # (h m, h m) in (V, b), or (h, h) of the predictors where that is too large
-    z1z1: Array  # (m, m)   second moments of guided dimensions and one
+    z1z1: Array  # (m, m)   second moments of latent dimensions and one
     terms: tuple[Term, ...] = ()  # of its product with a step (h, m), where it is too large
 
     def plus(self, other: "Curvature") -> "Curvature":
@@ -143,18 +144,27 @@ def curvature_of_groups(C: Array, M: Array) -> Curvature:
     return Curvature(kronecker_sum(C, M), M.sum(axis=0))
 
 
-def newton_step(curvature: Curvature, gradient: Array, penalty: Array, held: BoolArray, weight: float) -> Array:
-    """The step (h, m) of (V, b) over the curvature and the penalty (h,) on rows of V; none of b where it is `held`."""
+def newton_step(
+    curvature: Curvature, gradient: Array, penalty: Array, held: BoolArray, weight: float, normal: Normal | None = None
+) -> Array:
+    """The step (h, m) of (V, b) over the curvature and the penalty (h,) on rows of V; none of b where it is `held`.
+
+    Nor of V in directions that are `normal`.
+    """
     h, m = gradient.shape
     H, z1z1, terms = curvature
     if len(H) == h * m:
-        return _factorized(H, gradient, penalty, held, weight)
+        return _factorized(H, gradient, penalty, held, weight, normal)
     by_output = np.linalg.inv(H + np.diag(penalty + 1e-9 * weight))
     by_input = np.linalg.inv(z1z1 / weight + 1e-9 * np.eye(m))
+    left, right = np.zeros((1, h, h)), by_input[None]  # nothing is lost
+    if normal is not None:
+        left, right = normal.held(by_output[None], by_input[None])
 
     def nearly(R: Array) -> Array:
         """As if curvatures and predictors varied independently."""
         found = by_output @ R.reshape(h, m) @ by_input
+        found -= left[0] @ found @ right[0]
         found[held, -1] = 0.0
         return np.asarray(found.ravel())
 
@@ -167,7 +177,10 @@ def newton_step(curvature: Curvature, gradient: Array, penalty: Array, held: Boo
 
     def product(step: Array) -> Array:
         step = step.reshape(h, m)
-        return np.asarray((free * (added * step + curvature.times(step))).ravel())
+        found = free * (added * step + curvature.times(step))
+        if normal is not None:
+            found[:, :-1] = normal.left_out(found[None, :, :-1])[0]
+        return np.asarray(found.ravel())
 
     size = (h * m, h * m)
     A, M = LinearOperator(size, product, dtype=float), LinearOperator(size, nearly, dtype=float)
@@ -175,15 +188,20 @@ def newton_step(curvature: Curvature, gradient: Array, penalty: Array, held: Boo
     return np.asarray(found.reshape(h, m))
 
 
-def _factorized(H: Array, gradient: Array, penalty: Array, held: BoolArray, weight: float) -> Array:
+def _factorized(
+    H: Array, gradient: Array, penalty: Array, held: BoolArray, weight: float, normal: Normal | None
+) -> Array:
     h, m = gradient.shape
     diagonal = H.diagonal().reshape(h, m)
-    smallest = 1e-9 * (float(diagonal.max()) + 1e-12 * weight)
+    largest = float(diagonal.max()) + 1e-12 * weight
+    smallest = 1e-9 * largest
     added = np.full((h, m), smallest)
     added[:, :-1] += penalty[:, None]
     added[held, -1] = np.inf  # no step
     free = np.isfinite(added.ravel())
     H = H[np.ix_(free, free)] if held.any() else H.copy()
+    if normal is not None:
+        H += STIFF * largest * normal.projection()[0][np.ix_(free, free)]
     H.flat[:: len(H) + 1] += added.ravel()[free]
     found = np.zeros((h, m))
     found.flat[free] = np.linalg.solve(H, gradient.ravel()[free])

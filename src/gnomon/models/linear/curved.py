@@ -20,14 +20,13 @@ from ...solvers.quasi_newton import Place, pick, put
 from .basis import View
 from .curvature import MOST_UNKNOWNS
 from .evidence import LabeledPatterns
-from .of_rank import Normal, of_rank
+from .of_rank import STIFF, Normal, of_rank
 from .sites_em import FIRST_STEP, X_FLOOR, Y_FLOOR, Rules
 from .stack import Found, Models, Stack, diagonals, dots
 
 LEAST_GAP = 0.02  # of 1 - v / u
 Y_OFFSET = 3e-3  # of the variance of an output: by logarithms of less a noise variance would fall to its floor slowly
 LEAST_SHARE = 1e-2  # of what a dimension explains, of its noise; and of a dimension's gain, of the largest one
-STIFF = 1e3  # times the largest curvature of V, in directions that would leave its rank
 ROUNDING = 1e-14
 LOG_X_FLOOR, LOG_Y_FLOOR = float(np.log(X_FLOOR)), float(np.log(Y_FLOOR + Y_OFFSET))
 ALIKE = 0.1  # relative difference up to which two models are on the way to the same optimum

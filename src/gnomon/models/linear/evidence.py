@@ -150,10 +150,10 @@ class LabeledRows:
         )
         return found, Rows(fit, latent, shift, total, given, accuracy)
 
-    def newton(self, x: FromX, held: Rows, n_guided: int, most: int = MOST_UNKNOWNS) -> Curvature:
+    def newton(self, x: FromX, held: Rows, most: int = MOST_UNKNOWNS) -> Curvature:
         """Curvature of the log-evidence, the covariance of z held; of many rows, some stand for all."""
         fit, w = held.fit, self.weights
-        z1 = np.column_stack([held.latent[:, :n_guided], np.ones(len(held.latent))])
+        z1 = np.column_stack([held.latent, np.ones(len(held.latent))])
         enough = max(FEWEST, MOST_PRODUCTS // (len(held.curvature) * z1.shape[1]) ** 2)
         if len(z1) > enough:
             rows = self.chosen(enough)
@@ -234,16 +234,16 @@ class LabeledPatterns:
                 out[j] += (A * self.rare.weights[seen, None]).T @ A
         return out
 
-    def newton(self, x: FromX, held: Any, n_guided: int) -> Curvature:
+    def newton(self, x: FromX, held: Any) -> Curvature:
         rare, precision, VS, tz = held
-        gain, w = x.gain[:n_guided], self.weights[:, None, None]
+        gain, w = x.gain, self.weights[:, None, None]
         z1 = np.column_stack([self.t @ gain.T, np.ones(len(self.t))])
         moments = w * z1[:, :, None] * z1[:, None, :]
-        moments[:, :-1, :-1] += gain @ tz[:, :, :n_guided]
-        VS = VS[:, :n_guided]  # outputs feel their loadings through the covariance of predictors as well
+        moments[:, :-1, :-1] += gain @ tz
+        # outputs feel their loadings through the covariance of predictors as well
         moments[:, :-1, :-1] += 2.0 * w * (VS.T @ _times(precision, VS))
         found = curvature_of_groups(precision, moments)
-        return found if self.rare is None else found.plus(self.rare.newton(x, rare, n_guided))
+        return found if self.rare is None else found.plus(self.rare.newton(x, rare))
 
 
 def _times(A: Array, B: Array) -> Array:

@@ -23,13 +23,13 @@ class Expansion:
     as if all rows had one. In the covariance of predictors the evidence is linear.
     """
 
-    def __init__(self, at: Params, x: FromX, found: Evidence, curvature: Curvature, xx: Array, n_guided: int) -> None:
+    def __init__(self, at: Params, x: FromX, found: Evidence, curvature: Curvature, xx: Array) -> None:
         """Of sums `found` at the parameters; xx (r, r) is the mean of t t'."""
         self.found, self.curvature, self.xx = found, curvature, xx
         self.weight = float(curvature.z1z1[-1, -1])  # of the rows
         self.B, self.b, self.cov = at.W_y @ x.gain, at.m_y, at.W_y @ x.cov @ at.W_y.T
         self.second = found.slopes - found.curvature
-        self.gain = x.gain[:n_guided]
+        self.gain = x.gain
         back = xx @ self.gain.T
         self.back = back @ np.linalg.pinv(self.gain @ back, hermitian=True)
 
@@ -49,6 +49,6 @@ class Expansion:
         log_z, slope = found.log_z + float(value), found.slope - bend[:, -1]
         return found._replace(log_z=log_z, gap=0.0, slope=slope, slope_x=slope_x), None
 
-    def newton(self, x: FromX, held: Any, n_guided: int) -> Curvature:
+    def newton(self, x: FromX, held: Any) -> Curvature:
         """Curvature in (V, b), as if z were still expected where it was."""
         return self.curvature

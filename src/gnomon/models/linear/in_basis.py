@@ -70,7 +70,7 @@ class BasisEM(SitesEM):
 
     def newton(self, sums: Sums, params: Params) -> Curvature:
         (x, held, second, found), weight = sums.held, self.label_weight
-        curvature = self.labels.newton(x, held, self.rules.n_guided).with_covariance(second, x.cov, weight)
+        curvature = self.labels.newton(x, held).with_covariance(second, x.cov, weight)
         if isinstance(self.labels, LabeledRows):  # patterns count it, and an expansion has none
             return curvature.with_turning(found.curvature, params.W_y @ x.cov, weight)
         return curvature
@@ -114,7 +114,7 @@ class BasisEM(SitesEM):
     def m_step(self, sums: Sums, params: Params, tol: float = 0.0, share: float = 1.0) -> Params:
         """As in `SitesEM`, with a longer step of W_x; or a climb of what rows with classes say to second order."""
         of_x = self.of_x(sums, params)
-        if self.expands:
+        if self.expands(params.W_x.shape[1]):
             residual = self.residual(sums, params, of_x.params)
             if tol < max(residual, sums.accuracy) and residual <= NEAR_ENOUGH:
                 climb = self._expanded(sums, params).maximize(params, SHARPER * residual, FEW_STEPS, "alternating")
@@ -123,24 +123,23 @@ class BasisEM(SitesEM):
         if self.rules.prior_precision == 0.0:
             W_x = params.W_x + self._lengthened(of_x.params.W_x - params.W_x, params, sums.held[3].curvature)
             of_x = of_x._replace(params=of_x.params._replace(W_x=W_x))
-        return moved(of_x, params, self.steps(sums, params), share)
+        return moved(of_x, params, self.steps(sums, params), share, self.rules.n_guided)
 
-    @property
-    def expands(self) -> bool:
+    def expands(self, k: int) -> bool:
         """Whether a climb of what the rows say to second order costs less than the steps that it saves."""
         rows, h = self.labels, self.rules.layout.size
         if not isinstance(rows, LabeledRows) or self.rules.layout.noisy.any() or self.label_weight <= 1e-300:
             return False
         n = len(rows.Y)
-        return n * h >= MANY_PREDICTORS and n >= ROWS_FOR_EACH * h * (self.rules.n_guided + 1)
+        return n * h >= MANY_PREDICTORS and n >= ROWS_FOR_EACH * h * (k + 1)
 
     def _expanded(self, sums: Sums, params: Params) -> "BasisEM":
         """The same with the evidence of rows expanded about the parameters."""
         assert isinstance(self.labels, LabeledRows)
-        (x, held, _, found), n_guided = sums.held, self.rules.n_guided
-        curvature = self.labels.newton(x, held, n_guided, MOST_SUMMED)
+        x, held, _, found = sums.held
+        curvature = self.labels.newton(x, held, MOST_SUMMED)
         xx = self.view.xx / self.view.weight
-        return BasisEM(self.view, Expansion(params, x, found, curvature, xx, n_guided), self.rules)
+        return BasisEM(self.view, Expansion(params, x, found, curvature, xx), self.rules)
 
     def _lengthened(self, step: Array, params: Params, curvature: Array) -> Array:
         """A step of EM on W_x, made as long as it has to be.

@@ -7,6 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array
+from ...numerics.linalg import rank_of
+
+STIFF = 1e3  # times the largest curvature of V, in directions that would leave its rank
+NONE = 1e-10  # of the largest singular value: smaller ones are rounding
 
 
 def of_rank(V: Array, rank: int) -> Array:
@@ -27,6 +31,12 @@ class Normal(NamedTuple):
         U, _, P = np.linalg.svd(V)
         return cls(U[:, :, rank:], P[:, rank:])
 
+    @classmethod
+    def beside(cls, V: Array, n_guided: int) -> Normal:
+        """Those of one V (q, k) that is zero on the later dimensions, where a part of its columns may go."""
+        U, sizes, _ = np.linalg.svd(V[:, :n_guided])
+        return cls(U[None, :, rank_of(sizes, NONE, 1e-300) :], np.eye(V.shape[1])[None, n_guided:])
+
     def left_out(self, G: Array) -> Array:
         """What is tangent of directions G (s, q, k)."""
         return np.asarray(G - self.U @ (self.U.swapaxes(1, 2) @ G @ self.P.swapaxes(1, 2)) @ self.P)
@@ -45,3 +55,20 @@ class Normal(NamedTuple):
     @property
     def _widened(self) -> Array:
         return np.concatenate([self.P, np.zeros((*self.P.shape[:2], 1))], axis=2)
+
+
+def turn_of(V: Array, n_guided: int) -> Array:
+    """The smallest turn R (k, k) after which V R, of V (q, k), is as near as can be to zero on the later dimensions."""
+    k = V.shape[1]
+    _, sizes, P = np.linalg.svd(V)
+    unit, held = np.eye(k), P[: min(rank_of(sizes, NONE, 1e-300), n_guided)].T
+    rest = unit[:, :n_guided] - held @ held[:n_guided].T
+    more = np.linalg.svd(rest, full_matrices=False)[0][:, : n_guided - held.shape[1]]
+    span = held @ held.T + more @ more.T
+    return np.hstack([_orthonormal(span[:, :n_guided]), _orthonormal((unit - span)[:, n_guided:])])
+
+
+def _orthonormal(A: Array) -> Array:
+    """The nearest orthonormal columns."""
+    U, _, P = np.linalg.svd(A, full_matrices=False)
+    return np.asarray(U @ P)

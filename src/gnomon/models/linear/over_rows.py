@@ -90,7 +90,6 @@ class SitesStep:
     V: Array
     b: Array
     noise: Array
-    n_guided: int
     noisy: tuple[tuple[int, int], ...]  # outputs with noise, and their predictors
     accuracy: float
     n_near: int
@@ -153,7 +152,7 @@ class SitesStep:
             by_row = fit.slope[:, :, None] * fit.slope[:, None, :] - fit.by_row
             in_V = np.tensordot(w, np.matmul(by_row, VS), axes=1)
         gradient = np.column_stack([weighted.T @ z + in_V, weighted.sum(axis=0)])
-        z1 = np.column_stack([z[:, : self.n_guided], np.ones(len(z))])
+        z1 = np.column_stack([z, np.ones(len(z))])
         gap = 0.0 if fit.gap is None else float(w @ fit.gap)
         curvature = curvature_of_rows(fit, z1, w, total, MOST_SUMMED)._replace(terms=())
         noise = noise_sums(self.noisy, Y, w, fit)
@@ -212,7 +211,7 @@ class RowsEM(SitesEM):
         rows, layout = self.rows if near is None else near.held[0], self.rules.layout
         n_near = sum(name.startswith("near") for name in getattr(rows.rows, "aligned", {}))
         step = SitesStep(
-            condition_of(params), self.sites, params.W_y, params.m_y, params.y_noise_var, self.rules.n_guided,
+            condition_of(params), self.sites, params.W_y, params.m_y, params.y_noise_var,
             noisy_predictors(layout), accuracy, n_near,
         )  # fmt: skip
         V_mask = mask_factors(params) if rows.rows.masked else None

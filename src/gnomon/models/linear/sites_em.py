@@ -16,6 +16,7 @@ from ...numerics.linalg import symmetrize
 from ...numerics.linear_gaussian import Params, regress
 from ...solvers.em import Packing, run_em
 from .curvature import Curvature, newton_step
+from .of_rank import Normal, turn_of
 
 X_FLOOR, Y_FLOOR = 1e-6, 1e-5  # smallest noise variances, relative to the variance of x and of y
 FIRST_STEP = 1.0  # length of each row of W_y after one Newton step from zero, at most
@@ -118,7 +119,6 @@ class SitesEM:
         self.label_weight = max(label_weight, 1e-300)
         self.energy, self.n_entries = energy, n_entries
         self.free_b = rules.free_b
-        self.used = np.append(np.arange(rules.n_guided), -1)  # columns of (W_y, m_y) that move
         self.free_x_mean = False  # that of complete rows is the sample's
         self.observed: Array | float = 0.0  # weight (p,) of each feature, read where its mean is not zero
 
@@ -131,23 +131,30 @@ class SitesEM:
         raise NotImplementedError
 
     def _penalized(self, params: Params, objective: float, gradient: Array) -> tuple[float, Array]:
-        """Objective and gradient with the priors; zero where nothing moves."""
-        g, k = self.rules.n_guided, params.W_y.shape[1]
-        gradient = gradient.copy()
+        """Objective and gradient with the priors; zero where nothing moves.
+
+        What private dimensions would explain counts where a turn of the latent space makes it guided.
+        """
+        gradient, k, normal = gradient.copy(), params.W_y.shape[1], self.normal(params)
         gradient[:, :k] -= self.penalty[:, None] * params.W_y
-        gradient[:, g:k] = 0.0
+        if normal is not None:
+            gradient[:, :k] = normal.left_out(gradient[None, :, :k])[0]
         gradient[:, k] *= self.free_b
         return objective - self.rules.penalty_of(params), gradient
+
+    def normal(self, params: Params) -> Normal | None:
+        """Directions in which no turn of the latent space keeps W_y zero on private dimensions, if there are these."""
+        g = self.rules.n_guided
+        return Normal.beside(params.W_y, g) if g < params.W_y.shape[1] else None
 
     def steps(self, sums: Sums, params: Params) -> Steps:
         """An ascent direction of (W_y, m_y), over the curvature; steps of the logarithms of the noise variances."""
         log_noise = self.rules.noise_steps(params.y_noise_var, sums.noise, scoring=True)
-        direction, used = np.zeros(sums.gradient.shape), self.used
-        if len(direction) == 0 or self.label_weight <= 1e-300:
-            return Steps(direction, log_noise)
+        if len(sums.gradient) == 0 or self.label_weight <= 1e-300:
+            return Steps(np.zeros(sums.gradient.shape), log_noise)
         curvature, held = self.newton(sums, params), self.free_b == 0.0
-        direction[:, used] = newton_step(curvature, sums.gradient[:, used], self.penalty, held, self.label_weight)
-        return Steps(direction, log_noise)
+        normal = self.normal(params)
+        return Steps(newton_step(curvature, sums.gradient, self.penalty, held, self.label_weight, normal), log_noise)
 
     def of_x(self, sums: Sums, params: Params) -> OfX:
         """Regress every feature on (z, 1) over the rows that observe it; estimate the law of z.
@@ -184,7 +191,7 @@ class SitesEM:
         Where the residual is at most `tol` no step will be taken, so that little need be done. Without the Newton
         steps, EM's own argument says that the objective does not fall; see `safeguard`.
         """
-        return moved(self.of_x(sums, params), params, self.steps(sums, params), share)
+        return moved(self.of_x(sums, params), params, self.steps(sums, params), share, self.rules.n_guided)
 
     def safeguard(
         self, sums: Sums, params: Params, plain: Params, accuracy: float = ACCURACY
@@ -199,7 +206,7 @@ class SitesEM:
         """The first of some shares of the Newton steps at which the objective does not fall, or the last; and which."""
         steps = self.steps(sums, params)
         for share in (*self.shares, 0.0):
-            trial = moved(of_x, params, steps, share)
+            trial = moved(of_x, params, steps, share, self.rules.n_guided)
             found = self.e_step(trial, sums, accuracy)
             if found.objective >= sums.objective:
                 break
@@ -260,8 +267,11 @@ class SitesEM:
         )
 
 
-def moved(of_x: OfX, params: Params, steps: Steps, share: float) -> Params:
-    """A share of Newton's steps of W_y, m_y and the noise of outputs; the law of z is folded in."""
+def moved(of_x: OfX, params: Params, steps: Steps, share: float, n_guided: int) -> Params:
+    """A share of Newton's steps of W_y, m_y and the noise of outputs; the law of z is folded in.
+
+    Where there are private dimensions the latent space is turned to where outputs load on guided ones alone.
+    """
     x, mean, L = of_x
     # far from the maximum a full step may leave the region where the curvature means anything
     longest = float(np.linalg.norm(params.W_y)) + FIRST_STEP * np.sqrt(max(len(params.W_y), 1))
@@ -269,10 +279,16 @@ def moved(of_x: OfX, params: Params, steps: Steps, share: float) -> Params:
     length = share * float(min(1.0, longest / max(full, 1e-300)))
     change = length * steps.direction
     W_y = params.W_y + change[:, :-1]
+    if n_guided < L.shape[1]:
+        L = L @ turn_of(W_y @ L, n_guided)
+        of_guided = L.copy()
+        of_guided[:, n_guided:] = 0.0
+    else:
+        of_guided = L
     return x._replace(
         W_x=x.W_x @ L,
         m_x=x.m_x + x.W_x @ mean,
-        W_y=W_y @ L,
+        W_y=W_y @ of_guided,
         m_y=params.m_y + change[:, -1] + W_y @ mean,
         y_noise_var=params.y_noise_var * np.exp(length * steps.log_noise),
     )
