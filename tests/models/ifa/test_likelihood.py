@@ -176,3 +176,15 @@ def test_tied_moves_raise_the_likelihood(rng):
         params = ind.move_tied(params, ind.cluster_moments(params, rows, 0))
     assert (np.diff(path) >= -1e-12).all()
     assert path[-1] > path[0] + 0.05
+
+
+def test_directions_that_explain_as_much_are_those_of_the_rows(rng):
+    rows, _, _ = problem(rng, d=5, sizes=(2,))
+    V, unwhiten = np.eye(5)[:1], np.diag([1.0, 2.0, 2.0, 2.0, 3.0])
+    found = ind.complement(V, unwhiten, rows)
+    assert_allclose(np.abs(found[0]), np.eye(5)[4], atol=1e-12)
+    R = ortho_group.rvs(5, random_state=1)
+    turned = ind.complement(V @ R.T, unwhiten @ R.T, ind.Rows(R @ rows.U, rows.log_pl)) @ R
+    assert_allclose(np.abs(np.einsum("sd,sd->s", turned, found)), 1.0, atol=1e-10)
+    alone = ind.complement(V @ R.T, unwhiten @ R.T) @ R
+    assert np.abs(np.einsum("sd,sd->s", alone, found)).min() < 0.999

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from gnomon._types import Status
+from gnomon import IFA
+from gnomon._types import Result, Status
 from gnomon.models.ifa import profile
 from gnomon.models.ifa.likelihood import FLOOR, Packing, Rows, log_likelihood
 from gnomon.models.ifa.starts import labeled_start, random_start
@@ -69,6 +70,26 @@ def test_a_rare_component_without_variance_converges_on_the_floor(rng):
     U = np.linalg.solve(np.linalg.cholesky(np.cov(Z, bias=True)), Z - Z.mean(axis=1, keepdims=True))
     with np.errstate(divide="ignore"):
         rows = Rows(U, np.log((ids[:, None, :] == np.arange(3)[:, None]).astype(float)))
-    found = profile.maximize(labeled_start(rows, rng), rows, tol=1e-9, max_iter=500)
+    start = profile.sweeps(labeled_start(rows, rng), rows, profile.N_SWEEPS)[0]
+    found = profile.in_units(start, rows, tol=1e-9, max_iter=500)
     assert found.status is Status.CONVERGED
     assert_allclose(found.value.variances[0, 2], FLOOR, rtol=1e-9)
+
+
+def test_those_that_tie_are_ranked_by_size():
+    values, sizes = np.array([1.0, 3.0, 3.0 - 1e-12, 2.0, 3.0 + 1e-12]), np.array([9.0, 1.0, 3.0, 0.0, 2.0])
+    assert profile.ranked(values, sizes) == [2, 4, 1, 3, 0]
+    assert profile.ranked(np.array([-np.inf, 2.0, -np.inf]), sizes[:3])[0] == 1
+
+
+def test_of_optima_that_tie_the_first_is_taken():
+    found = [Result(None, Status.CONVERGED, np.array([0.0, end]), {}) for end in (1.0, 2.0, 2.0 + 1e-13, 1.5)]
+    assert profile.best_of(found) is found[1]
+
+
+def test_where_rounding_stops_many_cheap_steps_a_few_dear_ones_reach_the_end():
+    ends = [
+        IFA([2, 2], tol=1e-8, max_iter=5000).fit(np.random.default_rng(s).normal(size=(100, 12))) for s in (0, 6, 7)
+    ]
+    assert all(end.converged_ for end in ends)
+    assert all((np.diff(end.objective_path_) > -1e-9 * np.abs(end.objective_path_[1:])).all() for end in ends)

@@ -5,12 +5,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
 
+from gnomon import IFA
 from gnomon.models.ifa.likelihood import Rows, log_likelihood
 from gnomon.models.ifa.starts import (
     discriminant_directions,
     draw_starts,
     label_weights,
     labeled_start,
+    mixtures_along,
     random_directions,
     random_start,
     searched_start,
@@ -90,7 +92,8 @@ def test_renamed_labels_give_the_same_start(rng):
 
 def test_random_directions_differ_and_fill_the_space(rng):
     U = white(rng, n=300)
-    found = np.array([random_directions(U, 1, rng)[0] for _ in range(400)])
+    rows = Rows(U, np.zeros((1, 2, 300)))
+    found = np.array([random_directions(rows, 1, rng)[0] for _ in range(400)])
     assert_allclose(np.linalg.norm(found, axis=1), 1.0)
     shares = np.linalg.eigvalsh(found.T @ found / 400)
     assert shares[0] > 0.1  # no direction is rare
@@ -142,3 +145,25 @@ def test_latents_without_labels_start_beside_those_with(rng):
     start = labeled_start(Rows(U, log_pl), rng)
     assert sorted(np.abs(start.V).argmax(axis=1).tolist()) == [0, 1, 2]
     assert np.abs(start.V[1, 1]) > 0.95
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_words_that_occur_once_are_split_off_by_what_else_their_rows_have(seed):
+    """Every direction along such a word is as likely, and white rows do not tell one from another."""
+    draw, n, common, own = np.random.default_rng(seed), 80, 5, 15
+    X = np.hstack([draw.poisson(1.0, (n, common)) * draw.uniform(0.5, 1.5, (n, 1)), np.eye(n)[:, :own]])
+    rows, columns = draw.permutation(n), draw.permutation(common + own)
+    model = IFA([2, 2], tol=1e-8)
+    want = model.fit(X).transform(X)
+    assert model.mix_variances_[0].max() < 1e-3  # the most likely components are one row and the others
+    for moved, wanted in ((X * (1.0 + 1e-13), want), (X[rows], want[rows]), (X[:, columns], want)):
+        assert_allclose(IFA([2, 2], tol=1e-8).fit(moved).transform(moved), wanted, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_components_start_apart_where_most_rows_are_as_one(size):
+    U = np.zeros((2, 200))
+    U[0, :3], U[1, 3:6] = 5.0, -4.0
+    U[:, 6:] += 1e-5 * np.arange(194) / 194
+    start = mixtures_along(np.eye(2), Rows(U, np.zeros((2, size, 200))))
+    assert np.diff(start.means).min() > 0.5

@@ -131,3 +131,18 @@ def test_rows_that_are_all_the_same_are_refused(rng):
     for kept in (None, 1):
         with pytest.raises(ValueError, match=r"rank of X|do not vary"):
             whiten_rows(copied_rows(np.ones((9, 3))), kept, rng)
+
+
+def test_rows_that_are_alone_in_a_direction_are_known_with_the_lengths_of_all(rng):
+    X = np.hstack([rng.normal(size=(40, 3)), np.eye(40)[:, [4, 9]]])
+    rows = whiten_rows(copied_rows(X), None, rng).labeled(np.zeros((1, 2, 40)))
+    assert np.flatnonzero(rows.alone).tolist() == [4, 9]
+    unit = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert_allclose(rows.lengths, (unit**2).mean(axis=1), rtol=1e-8)
+    other = whiten_rows(copied_rows(X * [1.0, 3.0, 0.1, 5.0, 1e4]), None, rng).labeled(np.zeros((1, 2, 40)))
+    assert_allclose(other.lengths, rows.lengths, rtol=1e-6)
+    numbers = rows.mean_squares()
+    assert_allclose(numbers[[4, 9]], rows.lengths[[4, 9]])
+    assert_allclose(np.delete(numbers, [4, 9]), np.delete((rows.U**2).mean(axis=0), [4, 9]))
+    V = np.eye(5)[:1]
+    assert_allclose(rows.sizes(V), rows.U[0] ** 2 @ rows.lengths)

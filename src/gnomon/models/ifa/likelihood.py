@@ -22,6 +22,7 @@ from ...numerics.normalize import normalized
 
 FLOOR = 1e-4  # smallest variance of a component; the latent has variance 1
 CEILING = 1e6  # no likely component comes near: share times variance is at most the variance of the latent
+SAME = 1e-9  # relative difference of variances that tie
 CHUNK = 4096  # rows at a time: their numbers for every latent and component stay in the cache
 LEAST_SHARE = 1e-3  # of a component, where units are measured
 LEAST_LOGIT = -30.0  # of a component that no row belongs to
@@ -38,11 +39,17 @@ class Params(NamedTuple):
 
 @dataclass(frozen=True)
 class Rows:
-    """Whitened rows and how plausible their components are: log 1 = 0 everywhere in a row without a label."""
+    """Whitened rows and how plausible their components are: log 1 = 0 everywhere in a row without a label.
+
+    A row that is alone in a direction has the same products with all others: nothing that is white tells one such row
+    from another, and directions that split off as many rows are as likely. `lengths` do.
+    """
 
     U: Array  # (d, n)
     log_pl: Array  # (b, c, n)
     n_tied: int = 0  # latents that share one class variable; 0: each has its own
+    lengths: Array | None = None  # (n,)   mean squares in units of the columns
+    alone: BoolArray | None = None  # (n,)   in a direction
 
     @property
     def n_latents(self) -> int:
@@ -61,6 +68,20 @@ class Rows:
         possible = np.asarray(np.isfinite(self.log_pl).any(axis=2))
         least = np.where(possible[:, :, None], self.log_pl, np.inf).min(axis=1)
         return np.asarray((least < self.log_pl.max(axis=1)).any(axis=1))
+
+    def within(self, B: Array, log_pl: Array) -> "Rows":
+        """Their coordinates along orthonormal columns B (d, e), with other labels."""
+        U = np.ascontiguousarray(B.T @ self.U)
+        return Rows(U, log_pl, self.n_tied, self.lengths, self.alone)
+
+    def mean_squares(self) -> Array:
+        """Numbers (n,), one on average, that differ between rows: of white coordinates, or of those of the columns."""
+        found = np.einsum("dn,dn->n", self.U, self.U) / len(self.U)
+        return found if self.lengths is None else np.where(self.alone, self.lengths, found)
+
+    def sizes(self, V: Array) -> float:
+        """How far the rows along V (m, d) are from their mean, in units of the columns."""
+        return 0.0 if self.lengths is None else float(((V @ self.U) ** 2).sum(axis=0) @ self.lengths)
 
     def chunks(self) -> Iterator[tuple[Array, Array]]:
         """Yield the rows in parts."""
@@ -118,12 +139,21 @@ def excluded(log_weights: Array, log_pl: Array) -> BoolArray:
     return np.asarray(np.isneginf(log_weights[:, :, None] + log_pl).all(axis=1))
 
 
-def complement(V: Array, unwhiten: Array) -> Array:
-    """Orthonormal rows (d - S, d) orthogonal to those of V (S, d), by the variance of X that they explain, falling."""
+def complement(V: Array, unwhiten: Array, rows: Rows | None = None) -> Array:
+    """Orthonormal rows (d - S, d) orthogonal to those of V (S, d), by the variance of X that they explain, falling.
+
+    Those that explain as much, as words that occur once do, are axes of the weights that `rows` have.
+    """
     outside = np.linalg.qr(V.T, mode="complete")[0][:, len(V) :]
-    return np.asarray(
-        (outside @ top_eigh(symmetrize(outside.T @ (unwhiten.T @ unwhiten) @ outside), len(outside.T))[1]).T
-    )
+    values, vectors = top_eigh(symmetrize(outside.T @ (unwhiten.T @ unwhiten) @ outside), len(outside.T))
+    vectors = outside @ vectors
+    if rows is not None:
+        edges = np.flatnonzero(-np.diff(values) > SAME * values[:1]) + 1
+        for same in np.split(np.arange(len(values)), edges):
+            if len(same) > 1:
+                Z = vectors[:, same].T @ rows.U
+                vectors[:, same] = vectors[:, same] @ np.linalg.eigh((Z * rows.mean_squares()) @ Z.T)[1]
+    return np.asarray(vectors.T)
 
 
 def log_volume(V: Array) -> float:

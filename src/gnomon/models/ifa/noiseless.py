@@ -12,7 +12,7 @@ from ...rows.threads import one_thread
 from .components import draw_components, order_of, sort_components
 from .gem import maximize_gem
 from .likelihood import Params, RowPosterior, Rows, complement, condition, excluded, floors, padded_mixtures
-from .profile import maximize_all
+from .profile import best_of, maximize_all
 from .starts import draw_starts
 from .whitening import Whitened, log_volume, whiten_rows
 
@@ -67,7 +67,7 @@ def _fit(table: TableRows, labels: Labels, options: Options, generator: np.rando
     white = whiten_rows(table, options.n_kept, generator)
     n_latents = len(labels.sizes)
     _check_count(n_latents, len(white.U))
-    rows = Rows(white.U, labels.log_pl, n_latents if labels.tied else 0)
+    rows = white.labeled(labels.log_pl, n_latents if labels.tied else 0)
     with one_thread():
         starts = draw_starts(rows, options.init, options.n_init, generator)
         if options.solver in GEM:
@@ -77,11 +77,11 @@ def _fit(table: TableRows, labels: Labels, options: Options, generator: np.rando
             results = maximize_all(
                 starts.params, rows, tol=options.tol, max_iter=options.max_iter, n_sweeps=starts.n_sweeps
             )
-    best = max(results, key=lambda r: float(r.path[-1]))
+    best = best_of(results)
     n = rows.U.shape[1]
     path = n * (best.path - white.log_volume)
     residual = max(best.stats["residual"], white.residual)
-    fitted = _in_units_of_x(best.value, white, labels)
+    fitted = _in_units_of_x(best.value, white, rows, labels)
     stats = {
         **best.stats,
         "residual": residual,
@@ -105,9 +105,9 @@ def _check_count(n_latents: int, rank: int) -> None:
 # -- from whitened coordinates to the units of X, in canonical order -------------------------------------------------
 
 
-def _in_units_of_x(params: Params, white: Whitened, labels: Labels) -> Fitted:
+def _in_units_of_x(params: Params, white: Whitened, rows: Rows, labels: Labels) -> Fitted:
     params = _tied_axes(params) if labels.tied else params
-    B = np.vstack([params.V, complement(params.V, white.unwhiten)])
+    B = np.vstack([params.V, complement(params.V, white.unwhiten, rows)])
     mixing = np.asarray(np.linalg.solve(B.T, white.unwhiten.T).T)
     signs = sign_of_columns(mixing)
     S, d = params.V.shape

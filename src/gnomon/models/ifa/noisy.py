@@ -12,10 +12,10 @@ from ...rows.contract import Kept, Step, View
 from ...rows.contract import Rows as TableRows
 from ...rows.threads import one_thread
 from .components import draw_components, order_of, sort_components
-from .likelihood import RowPosterior, Rows, complement, excluded, floors, padded_mixtures
+from .likelihood import RowPosterior, complement, excluded, floors, padded_mixtures
 from .noisy_em import NOISE_FLOOR, NoisyEM, in_parts, maximize_noisy
 from .noisy_factors import Noisy, StateMaps, all_states, state_maps
-from .profile import COARSE, maximize_all
+from .profile import COARSE, best_of, maximize_all
 from .starts import draw_starts
 from .whitening import Whitened, whiten_rows
 
@@ -105,10 +105,10 @@ def _start(
     mixtures = tuple(size for size in sizes if size > 1)
     S, (n, p) = len(mixtures), white.rows.shape
     energy = white.rows.energy
-    rows = Rows(white.U, log_pl[:S])
+    rows = white.labeled(log_pl[:S])
     starts = draw_starts(rows, options.init, options.n_init, generator)
     found = maximize_all(starts.params, rows, tol=COARSE, max_iter=options.max_iter, n_sweeps=starts.n_sweeps)
-    best = max(found, key=lambda r: float(r.path[-1])).value
+    best = best_of(found).value
     B = np.vstack([best.V, complement(best.V, white.unwhiten)])
     A = np.asarray(np.linalg.solve(B.T, white.unwhiten.T).T)
     left = energy / n - float(np.sum(white.unwhiten**2))

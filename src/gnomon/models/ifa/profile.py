@@ -14,6 +14,7 @@ N_SWEEPS = 5
 MEMORY = 30  # pairs that L-BFGS keeps
 LARGE = 1e4  # rows times latents times components: from here on a read costs more than the blocks of the Hessian
 ROUNDING = 1e-12
+SAME = 1e-9  # relative difference of log-likelihoods of optima that tie
 COARSE = 1e-4  # tolerance at which starts are compared; at 1e-3 some still rest near a saddle
 
 
@@ -49,11 +50,24 @@ def maximize(start: Params, rows: Rows, *, tol: float, max_iter: int, n_sweeps: 
     Result(Params, status, log-likelihood per row at the start and after every sweep and step, {"residual", "n_iter"})
     """
     params, path = sweeps(start, rows, n_sweeps) if n_sweeps else (start, [-np.inf])
-    ascent = in_metric if not rows.n_tied and rows.U.shape[1] * rows.present.size >= LARGE else in_units
-    found = ascent(params, rows, tol, max_iter)
+    found = _ascent(params, rows, tol, max_iter)
     path = path[:-1] + found.path.tolist()  # the ascent begins where the sweeps end
     stats = {"residual": found.stats["residual"], "n_iter": len(path) - 1}
     return Result(found.value if path[-1] >= path[0] else params, found.status, np.asarray(path), stats)
+
+
+def _ascent(start: Params, rows: Rows, tol: float, max_iter: int) -> Result[Params]:
+    """By few dear steps or many cheap ones; a last few dear ones where these find no way up for rounding."""
+    if rows.n_tied:
+        return in_units(start, rows, tol, max_iter)
+    if rows.U.shape[1] * rows.present.size >= LARGE:
+        return in_metric(start, rows, tol, max_iter)
+    found = in_units(start, rows, tol, max_iter)
+    left = max_iter - len(found.path) + 1
+    if found.status is not Status.STALLED or left <= 0:
+        return found
+    end = in_metric(found.value, rows, tol, left)
+    return end._replace(path=np.append(found.path, end.path[1:]))
 
 
 def in_metric(start: Params, rows: Rows, tol: float, max_iter: int) -> Result[Params]:
@@ -91,6 +105,21 @@ def in_units(start: Params, rows: Rows, tol: float, max_iter: int) -> Result[Par
     residual = projected_size(found.x, found.jac, lower / units)
     status = Status.CONVERGED if residual <= tol else Status.MAX_ITER if found.status == 1 else Status.STALLED
     return Result(packing.unpack(found.x * units), status, np.asarray(path), {"residual": residual})
+
+
+def ranked(values: Array, sizes: Array) -> list[int]:
+    """Places by falling values; those that are the same but for rounding by falling sizes."""
+    order = np.argsort(-values, kind="stable")
+    with np.errstate(invalid="ignore"):  # some may be minus infinity
+        falls = -np.diff(values[order]) > SAME * (1.0 + abs(float(values.max())))
+    level = np.concatenate([[0], np.cumsum(falls)])
+    return order[np.lexsort((-sizes[order], level))].tolist()
+
+
+def best_of(results: list[Result[Params]]) -> Result[Params]:
+    """The most likely one; of those that are the same but for rounding the first."""
+    values = np.array([float(result.path[-1]) for result in results])
+    return results[ranked(values, -np.arange(len(values), dtype=float))[0]]
 
 
 def maximize_all(

@@ -13,7 +13,7 @@ from ..._types import Array
 from ...numerics.linalg import symmetrize, top_eigh
 from ...numerics.scramble import random_signs
 from .likelihood import Params, Rows
-from .profile import N_SWEEPS, sweeps
+from .profile import N_SWEEPS, ranked, sweeps
 from .pursuit import independent_directions
 from .shapes import fit_shapes, histograms
 
@@ -24,6 +24,7 @@ N_SCREENED = 10
 MOST_TRIED = 30
 TRIED = 12e6  # fewer of them where rows times squared directions exceed this, so that they take a second at most
 SMALL = 1e5  # rows times squared directions up to which a search is cheap, and made even where it seems needless
+LEAST_APART = 1e-5  # of quantiles, in deviations
 DEPENDENT = 0.05  # smallest singular value of rows of V that are moved apart
 
 
@@ -86,15 +87,16 @@ def independent_start(rows: Rows, generator: np.random.Generator) -> tuple[Param
     """
     U, present = rows.U, rows.present
     size = min(len(U), max(MOST_TRIED, len(present)))
-    V, separated = independent_directions(U, random_directions(U, size, generator), generator)
-    V = _signed(V, U, generator)
+    V, separated = independent_directions(U, random_directions(rows, size, generator), generator)
+    V = _signed(V, rows, generator)
+    sizes = np.array([rows.sizes(v[None]) for v in V])
     found, counts, left = histograms(V @ U), present.sum(axis=1), np.ones(len(V), dtype=bool)
     fits = {int(c): fit_shapes(found, int(c)) for c in np.unique(counts)}
     blank = np.zeros(present.shape)
     out = Params(np.zeros((len(present), len(U))), blank - np.inf, blank.copy(), blank + 1.0)
     for s, c in enumerate(counts):
         shapes, values = fits[int(c)]
-        best = int(np.where(left, values, -np.inf).argmax())
+        best = ranked(np.where(left, values, -np.inf), sizes)[0]
         left[best], out.V[s] = False, V[best]
         order = np.argsort(shapes.means[best], kind="stable")
         for table, fitted in zip(out[1:], shapes, strict=True):
@@ -107,8 +109,7 @@ def searched_start(rows: Rows, generator: np.random.Generator) -> Params:
     V = np.zeros((0, len(rows.U)))
     for log_pl in rows.log_pl:
         outside = np.linalg.qr(V.T, mode="complete")[0][:, len(V) :]
-        U = np.ascontiguousarray(outside.T @ rows.U)
-        V = np.vstack([V, _best_of_many(Rows(U, log_pl[None], rows.n_tied), generator) @ outside.T])
+        V = np.vstack([V, _best_of_many(rows.within(outside, log_pl[None]), generator) @ outside.T])
     return mixtures_along(V, rows)
 
 
@@ -117,11 +118,16 @@ def _best_of_many(rows: Rows, generator: np.random.Generator) -> Array:
     d, n = rows.U.shape
     size = rows.n_latents
     n_tried = int(np.clip(TRIED / (n * d**2), 1, min(MOST_TRIED, d // size)))
-    random = random_directions(rows.U, n_tried * size, generator).reshape(n_tried, size, d)
-    tried = [sweeps(mixtures_along(_signed(V, rows.U, generator), rows), rows, N_TRIED) for V in random]
-    kept = sorted(tried, key=lambda found: -found[1][-1])[:N_KEPT]
-    best = max((sweeps(params, rows, N_SCREENED) for params, _ in kept), key=lambda found: found[1][-1])
-    return best[0].V
+    random = random_directions(rows, n_tried * size, generator).reshape(n_tried, size, d)
+    tried = [sweeps(mixtures_along(_signed(V, rows, generator), rows), rows, N_TRIED) for V in random]
+    kept = [sweeps(params, rows, N_SCREENED) for params, _ in _ranked(tried, rows)[:N_KEPT]]
+    return _ranked(kept, rows)[0][0].V
+
+
+def _ranked(found: list[tuple[Params, list[float]]], rows: Rows) -> list[tuple[Params, list[float]]]:
+    """Ends of sweeps, the most likely first."""
+    values, sizes = (np.array(part) for part in zip(*((path[-1], rows.sizes(at.V)) for at, path in found), strict=True))
+    return [found[i] for i in ranked(values, sizes)]
 
 
 def labeled_start(rows: Rows, generator: np.random.Generator) -> Params:
@@ -130,51 +136,49 @@ def labeled_start(rows: Rows, generator: np.random.Generator) -> Params:
     Latents without any are those of the independent directions orthogonal to the others.
     """
     size, free = rows.n_tied or 1, ~rows.labeled
-    found = [_directions(rows.U, label_weights(log_pl), size, generator) for log_pl in rows.log_pl]
-    V = _apart(np.vstack(found), rows.U, generator)
+    found = [_directions(rows, label_weights(log_pl), size, generator) for log_pl in rows.log_pl]
+    V = _apart(np.vstack(found), rows, generator)
     if not rows.n_tied and free.any() and not free.all():
         outside = np.linalg.qr(V[~free].T, mode="complete")[0][:, int((~free).sum()) :]
-        U = np.ascontiguousarray(outside.T @ rows.U)
-        V[free] = independent_start(Rows(U, rows.log_pl[free]), generator)[0].V @ outside.T
-    return mixtures_along(_signed(V, rows.U, generator), rows)
+        V[free] = independent_start(rows.within(outside, rows.log_pl[free]), generator)[0].V @ outside.T
+    return mixtures_along(_signed(V, rows, generator), rows)
 
 
 def random_start(rows: Rows, generator: np.random.Generator) -> Params:
     """Random orthonormal rows of V."""
-    V = random_directions(rows.U, rows.n_latents, generator)
-    return mixtures_along(_signed(V, rows.U, generator), rows)
+    V = random_directions(rows, rows.n_latents, generator)
+    return mixtures_along(_signed(V, rows, generator), rows)
 
 
-def random_directions(U: Array, count: int, generator: np.random.Generator) -> Array:
-    """Orthonormal directions (count, d) up to their signs: eigenvectors of randomly weighted moments of rows (d, n)."""
-    squares = np.maximum(_mean_squares(U), np.finfo(float).tiny)
-    weights = random_signs(squares, generator) / squares
+def random_directions(rows: Rows, count: int, generator: np.random.Generator) -> Array:
+    """Orthonormal directions (count, d) up to their signs: eigenvectors of randomly weighted moments of rows."""
+    U, numbers = rows.U, rows.mean_squares()
+    squares = np.maximum(np.einsum("dn,dn->n", U, U) / len(U), np.finfo(float).tiny)
+    weights = random_signs(numbers, generator) / squares
     return np.asarray(top_eigh(symmetrize((U * weights) @ U.T), count)[1].T)
 
 
-def _mean_squares(U: Array) -> Array:
-    return np.asarray(np.einsum("dn,dn->n", U, U) / len(U))
-
-
-def _signed(V: Array, U: Array, generator: np.random.Generator) -> Array:
+def _signed(V: Array, rows: Rows, generator: np.random.Generator) -> Array:
     """Rows of V with signs that the rows of X choose."""
-    toward = V @ (U @ random_signs(_mean_squares(U), generator))
+    toward = V @ (rows.U @ random_signs(rows.mean_squares(), generator))
     return np.where(toward < 0, -1.0, 1.0)[:, None] * V
 
 
-def _directions(U: Array, weights: Array, count: int, generator: np.random.Generator) -> Array:
+def _directions(rows: Rows, weights: Array, count: int, generator: np.random.Generator) -> Array:
     """Unit discriminant directions, with random ones added up to `count`."""
     n_seen = int((weights.sum(axis=1) > 0).sum())
-    found = discriminant_directions(U, weights, min(n_seen - 1, count)) if n_seen > 1 else np.zeros((0, len(U)))
-    rows = found if len(found) == count else np.vstack([found, random_directions(U, count - len(found), generator)])
-    return np.asarray(rows / np.linalg.norm(rows, axis=1)[:, None])
+    found = (
+        discriminant_directions(rows.U, weights, min(n_seen - 1, count)) if n_seen > 1 else np.zeros((0, len(rows.U)))
+    )
+    V = found if len(found) == count else np.vstack([found, random_directions(rows, count - len(found), generator)])
+    return np.asarray(V / np.linalg.norm(V, axis=1)[:, None])
 
 
-def _apart(V: Array, U: Array, generator: np.random.Generator) -> Array:
+def _apart(V: Array, rows: Rows, generator: np.random.Generator) -> Array:
     """Move rows apart that are almost dependent: two latents with the same labels start from the same direction."""
     if np.linalg.svd(V, compute_uv=False)[-1] > DEPENDENT:
         return V
-    extra = random_directions(U, len(V), generator)
+    extra = random_directions(rows, len(V), generator)
     along = np.where(np.einsum("sd,sd->s", V, extra) < 0, -1.0, 1.0)
     V = V + 0.5 * along[:, None] * extra
     return np.asarray(V / np.linalg.norm(V, axis=1)[:, None])
@@ -201,7 +205,10 @@ def mixtures_along(V: Array, rows: Rows) -> Params:
 
 def _free_quantiles(z: Array, taken: Array, size: int) -> Array:
     """Evenly spaced quantiles, less those nearest to means that are known: whatever the numbers of the components."""
-    free = np.quantile(z, (np.arange(size) + 0.5) / size)
+    places = (np.arange(size) + 0.5) / size
+    free = np.quantile(z, places)
+    if size > 1 and np.diff(free).min() < LEAST_APART:  # most rows are as one: components that start there stay so
+        free = z.min() + np.ptp(z) * places
     for mean in np.sort(taken):
         free = np.delete(free, np.abs(free - mean).argmin())
     return np.asarray(free)

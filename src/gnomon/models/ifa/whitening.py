@@ -9,8 +9,10 @@ from ..._types import Array
 from ...numerics.linalg import orthonormal_columns, rank_of, symmetrize, top_eigh
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
+from .likelihood import Rows as LabeledRows
 
 RANK = 1e-12  # of the largest eigenvalue of the correlations: smaller ones are rounding
+ALONE = 1e-6  # that a squared length may be below the largest there can be
 DOUBTFUL = 1e-10  # of the square of its mean: a variance below is rounding where sums were not about means
 PRINCIPAL_RANK = 1e-10  # of the largest eigenvalue of the covariance, where principal components are asked for
 NO_DIRECTION = "the rows of X do not vary in any column; there is no direction to project on."
@@ -35,6 +37,14 @@ class Whitened(NamedTuple):
     scale: float  # units of X per standard unit
     log_volume: float  # of a unit cube of u, in units of X: half the log-determinant of unwhiten' unwhiten scale^2
     residual: float  # of the directions, relative: zero unless they were iterated
+
+    def labeled(self, log_pl: Array, n_tied: int = 0) -> LabeledRows:
+        """The rows with labels; see `likelihood.Rows`."""
+        U, n = self.U, self.U.shape[1]
+        A = self.unwhiten / np.maximum(np.linalg.norm(self.unwhiten, axis=1), np.finfo(float).tiny)[:, None]
+        lengths = np.einsum("dn,dn->n", (A.T @ A) @ U, U) / len(A)
+        alone = np.einsum("dn,dn->n", U, U) > (n - 1) * (1.0 - ALONE)
+        return LabeledRows(U, log_pl, n_tied, lengths, alone)
 
 
 def whiten_rows(rows: Rows, n_kept: int | None, generator: np.random.Generator) -> Whitened:
