@@ -17,7 +17,6 @@ LEFT_OUT = {
     "IFA tied": ("pcmac",),
     # the same; and 140 rows without clusters in 21 directions: a hundred steps bring optima of others as near
     "IFA without labels": ("pcmac", "r8", "waveform"),
-    "ColoredMVU": ("musk",),  # within the accuracy of the conic solver: 1.1e-6
 }
 ORDERED = ("GuidedProjection of numbers",)  # differences along spectra
 

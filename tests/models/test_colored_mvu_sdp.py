@@ -52,6 +52,25 @@ def test_a_minimum_has_a_gradient_in_the_cone_that_is_orthogonal_to_it(rng, solv
     assert_allclose([found.value, found.bound], 0.5 * y @ P @ y + q @ y, rtol=1e-6, atol=1e-8)
 
 
+def test_a_minimum_is_exact_but_for_rounding_at_any_accuracy_of_the_solver(rng, solver):
+    t = M * (M + 1) // 2
+    A, q = rng.normal(size=(t, t)), rng.normal(size=t)
+    P = A @ A.T + 0.1 * np.eye(t)
+    loose, tight = (sdp.minimize_quadratic(P, q, M, tol=tol, max_iter=200).value for tol in (1e-4, 1e-9))
+    assert_allclose(loose.Y, tight.Y, rtol=0, atol=1e-11)
+    gradient = sdp.from_triangle(P @ sdp.triangle(tight.Y) + q, M)
+    assert_allclose(gradient @ tight.Y, 0.0, atol=1e-11)
+    assert np.linalg.eigvalsh(gradient).min() >= -1e-11
+
+
+def test_what_is_no_minimum_of_its_rank_is_left_as_it_is(rng):
+    Y, S = np.zeros((M, M)), np.eye(M)
+    assert_allclose(sdp.sharpened(np.eye(15), -sdp.triangle(S), Y), Y)  # the minimum is S, of full rank
+    near = np.diag([0.9, 0.9, 0.9, 0.9, 0.0])
+    assert_allclose(sdp.sharpened(np.eye(15), -sdp.triangle(S), near), near)
+    assert_allclose(sdp.sharpened(np.eye(15), -sdp.triangle(S), 0.9 * S), S, atol=1e-13)
+
+
 def test_a_search_that_was_cut_short_says_so(rng, solver):
     found = sdp.minimize_quadratic(np.eye(15), -sdp.triangle(symmetric(rng)), M, tol=1e-9, max_iter=2)
     assert found.status is Status.MAX_ITER
