@@ -73,3 +73,16 @@ def test_a_turn_brings_what_is_explained_to_the_guided_dimensions_and_no_more(ra
     assert_allclose((V @ R)[:, n_guided:], 0.0, atol=1e-12)
     small = V * ([1.0] * n_guided + [1e-5] * (5 - n_guided))  # hardly anything is to be turned
     assert_allclose(turn_of(small, n_guided), np.eye(5), atol=1e-4)
+
+
+def test_of_what_has_a_lower_rank_every_direction_is_tangent():
+    rng, V, G = drawn()
+    V[1] = np.outer(V[1, :, 0], V[1, 0])
+    normal = Normal.of(V, 2)
+    found = normal.left_out(G)
+    assert_allclose(found[1], G[1])
+    assert np.abs(found[0] - G[0]).max() > 0.1
+    A, B = (M @ M.swapaxes(1, 2) for M in (rng.standard_normal((2, 4, 6)), rng.standard_normal((2, 6, 8))))
+    left, _ = normal.held(A, B)
+    assert not left[1].any()
+    assert left[0].any()

@@ -27,9 +27,10 @@ class Normal(NamedTuple):
 
     @classmethod
     def of(cls, V: Array, rank: int) -> Normal:
-        """Those of matrices V (s, q, k) of this rank."""
-        U, _, P = np.linalg.svd(V)
-        return cls(U[:, :, rank:], P[:, rank:])
+        """Those of matrices V (s, q, k) of this rank; none, which are zeros, of one of less: more of it may come."""
+        U, sizes, P = np.linalg.svd(V)
+        full = sizes[:, rank - 1] > np.maximum(NONE * sizes[:, 0], 1e-300)
+        return cls(U[:, :, rank:] * full[:, None, None], P[:, rank:])
 
     @classmethod
     def beside(cls, V: Array, n_guided: int) -> Normal:
@@ -50,7 +51,8 @@ class Normal(NamedTuple):
     def held(self, A: Array, B: Array) -> tuple[Array, Array]:
         """Left and right factor of what a step S = A R B, of slopes R (s, q, k + 1), has to lose to be tangent."""
         U, P, turned, back = self.U, self._widened, self.U.swapaxes(1, 2), self._widened.swapaxes(1, 2)
-        return A @ U @ np.linalg.inv(turned @ A @ U) @ turned, back @ np.linalg.inv(P @ B @ back) @ P @ B
+        inner = turned @ A @ U + np.eye(U.shape[2]) * ~U.any(axis=(1, 2))[:, None, None]
+        return A @ U @ np.linalg.inv(inner) @ turned, back @ np.linalg.inv(P @ B @ back) @ P @ B
 
     @property
     def _widened(self) -> Array:
