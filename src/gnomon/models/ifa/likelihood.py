@@ -77,7 +77,7 @@ class Rows:
     def mean_squares(self) -> Array:
         """Numbers (n,), one on average, that differ between rows: of white coordinates, or of those of the columns."""
         found = np.einsum("dn,dn->n", self.U, self.U) / len(self.U)
-        return found if self.lengths is None else np.where(self.alone, self.lengths, found)
+        return found if self.lengths is None or self.alone is None else np.where(self.alone, self.lengths, found)
 
     def sizes(self, V: Array) -> float:
         """How far the rows along V (m, d) are from their mean, in units of the columns."""

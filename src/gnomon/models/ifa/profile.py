@@ -113,7 +113,7 @@ def ranked(values: Array, sizes: Array) -> list[int]:
     with np.errstate(invalid="ignore"):  # some may be minus infinity
         falls = -np.diff(values[order]) > SAME * (1.0 + abs(float(values.max())))
     level = np.concatenate([[0], np.cumsum(falls)])
-    return order[np.lexsort((-sizes[order], level))].tolist()
+    return [int(i) for i in order[np.lexsort((-sizes[order], level))]]
 
 
 def best_of(results: list[Result[Params]]) -> Result[Params]:

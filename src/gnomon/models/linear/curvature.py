@@ -155,8 +155,8 @@ def newton_step(
     H, z1z1, terms = curvature
     if len(H) == h * m:
         return _factorized(H, gradient, penalty, held, weight, normal)
-    by_output = np.linalg.inv(H + np.diag(penalty + 1e-9 * weight))
-    by_input = np.linalg.inv(z1z1 / weight + 1e-9 * np.eye(m))
+    by_output = np.asarray(np.linalg.inv(H + np.diag(penalty + 1e-9 * weight)))
+    by_input = np.asarray(np.linalg.inv(z1z1 / weight + 1e-9 * np.eye(m)))
     left, right = np.zeros((1, h, h)), by_input[None]  # nothing is lost
     if normal is not None:
         left, right = normal.held(by_output[None], by_input[None])

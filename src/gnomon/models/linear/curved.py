@@ -325,8 +325,8 @@ class Labels:
         z1z1 = moments.sum(axis=1)
         share = diagonals(down).sum(axis=1) / np.maximum(diagonals(found.precision).sum(axis=1), 1e-300)
         diagonals(z1z1)[:, :k] += (share * weight)[:, None] * cov
-        self.by_output = np.linalg.inv(found.precision + 1e-9 * weight * np.eye(q))
-        self.by_input = np.linalg.inv(z1z1 / weight + 1e-9 * np.eye(k + 1))
+        self.by_output = np.asarray(np.linalg.inv(found.precision + 1e-9 * weight * np.eye(q)))
+        self.by_input = np.asarray(np.linalg.inv(z1z1 / weight + 1e-9 * np.eye(k + 1)))
         if self.normal is not None:
             self.held = self.normal.held(self.by_output, self.by_input)
 

@@ -51,7 +51,8 @@ class Normal(NamedTuple):
     def held(self, A: Array, B: Array) -> tuple[Array, Array]:
         """Left and right factor of what a step S = A R B, of slopes R (s, q, k + 1), has to lose to be tangent."""
         U, P, turned, back = self.U, self._widened, self.U.swapaxes(1, 2), self._widened.swapaxes(1, 2)
-        inner = turned @ A @ U + np.eye(U.shape[2]) * ~U.any(axis=(1, 2))[:, None, None]
+        none = (U == 0.0).all(axis=(1, 2), keepdims=True)
+        inner = turned @ A @ U + none * np.eye(U.shape[2])
         return A @ U @ np.linalg.inv(inner) @ turned, back @ np.linalg.inv(P @ B @ back) @ P @ B
 
     @property
