@@ -19,7 +19,7 @@ from ..rows.contract import Rows
 from ..rows.dask import bring_home, read_dask
 from ..rows.frames import as_table, check_names, name_column
 from ..rows.kind import is_dask, is_foreign
-from ..rows.masked import column_range, look
+from ..rows.masked import column_range, is_finite, look
 from ..rows.namespace import as_floats, as_numbers, to_host
 from ..rows.summary import LARGEST
 
@@ -424,6 +424,8 @@ class Estimator(BaseEstimator):
         """Validated `Rows`: of `fit` with `reset`, else of a method of the fitted model."""
         if not reset:
             self._check_fitted()
+            if _is_ready(self, X) and is_finite(X):
+                return read(X)
         rows = check_table(self, X, reset=reset)
         missing = check_values(rows, fit=reset)
         check_complete(self, missing and not self._takes_missing)

@@ -19,6 +19,7 @@ from ..models.linear.conditioning import Model, draw_outputs
 from ..numerics.linear_gaussian import given_x
 from ._density import JointDensity
 from ._estimator import at_least, check_choice, one_of, resolve_n_components, rules, weigh_labels
+from ._kept import kept
 from ._linear_gaussian import LinearGaussian
 from ._number_intervals import NumberPredictor
 from ._opinions import UNCERTAINTY, as_given, as_listed, as_record, from_record, remarks
@@ -317,7 +318,12 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
             return [np.ones((rows.shape[0], 1))], None
         records = as_listed(self.calibration_, self._form)
         opinions = [from_record(records[j]) for j in _usable(self._form)]
-        return linear.predict(self._model(), rows, opinions)
+        return linear.predict(kept(self, self._numbers(), lambda: self._model().prepared()), rows, opinions)
+
+    def _numbers(self):
+        """All that the fitted model is made of, in one list."""
+        own = (self.components_, self.mean_, self.noise_variance_, self.y_loadings_, self.y_intercept_)
+        return [*own, *np.atleast_1d(self.y_noise_variance_), self.families_, self.inference_]
 
     def _class_offsets(self):
         """Offsets (s, C) of the logits of the one target's classes over the posterior of z, and their weights (s,)."""

@@ -11,6 +11,7 @@ from ..models import dppca as model
 from ..rows.namespace import asarray_like, holding
 from ._density import JointDensity
 from ._estimator import Invertible, above, at_least, check_choice, check_variance, integer, one_of, rules
+from ._kept import kept
 from ._mergeable import Mergeable
 from ._noise_of_map import moved, noise_of_map
 from ._predictions import Predictor
@@ -385,8 +386,23 @@ class DPPCA(Mergeable, Predictor, JointDensity, Invertible, ProjectionPosterior)
         return [model.Model(*one) for one in zip(*map(self._listed, parts), strict=True)]
 
     def _predicted(self, rows):
-        parts = zip(self._models(), self._listed(self._others), self._listed(self.calibration_), strict=True)
-        return [_probabilities(*one, rows) for one in parts]
+        records = self._listed(self.calibration_)
+        if records[0] is None:
+            return [model.predict(one, rows) for one in self._models()]
+        readers = kept(self, self._numbers(), self._readers)
+        pairs = zip(readers, records, strict=True)
+        return [model.predict_mean(one, _recorded(record), rows) for one, record in pairs]
+
+    def _readers(self):
+        """What the models of each target are before they see a row."""
+        pairs = zip(self._models(), self._listed(self._others), strict=True)
+        return [model.reader([one, *(model.Model(*other) for other in others)]) for one, others in pairs]
+
+    def _numbers(self):
+        """All that the fitted models are made of, in one list."""
+        own = (self.class_prior_, self.class_means_, self.factors_, self.noise_variance_)
+        others = [part for of_target in self._listed(self._others) for other in of_target for part in other]
+        return [part for values in own for part in self._listed(values)] + others
 
     def _projected(self, rows):
         return rows.project(self.mean_, self.components_.T.astype(np.float64))
@@ -463,14 +479,10 @@ def _calibration(mean):
     }
 
 
-def _probabilities(one, others, record, rows):
-    """Probabilities of the classes of a target (n, c)."""
-    if record is None:
-        return model.predict(one, rows)
-    calibration = model.Calibration(
-        *(record[name] for name in ("temperature", "distance", "weight", "exponent", "confidence", "n_held_out"))
-    )
-    return model.predict_mean([one, *(model.Model(*other) for other in others)], calibration, rows)
+def _recorded(record):
+    """The calibration that a record is of."""
+    names = ("temperature", "distance", "weight", "exponent", "confidence", "n_held_out")
+    return model.Calibration(*(record[name] for name in names))
 
 
 def _prior(given, column):

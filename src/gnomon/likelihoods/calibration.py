@@ -93,12 +93,13 @@ def calibrate(voices: Sequence[Voice], index: IntArray) -> Calibration:
     return found._replace(exponent=_exponent(mean, index[held], float(np.median(counts))))
 
 
-def averaged(odds: Sequence[Array], distances: Sequence[Array], calibration: Calibration) -> Array:
+def averaged(odds: Sequence[Array] | Array, distances: Sequence[Array] | Array, calibration: Calibration) -> Array:
     """Probabilities (n, c) of rows: the mean of what every model says of them, to the power of the exponent."""
-    out = np.zeros_like(odds[0])
-    for one, away, t, middle, weight in zip(odds, distances, *calibration[:3], strict=True):
-        out += weight * normalized(softened(one, away, float(middle)) / t)[0]
-    logs = np.log(np.maximum(out, SMALL))
+    temperatures, middles, weights = map(np.asarray, calibration[:3])
+    soft = 1.0 + np.asarray(distances) / np.maximum(middles, TINY)[:, None]
+    soft *= temperatures[:, None]
+    shares = normalized(np.asarray(odds) / soft[:, :, None], axis=2)[0]
+    logs = np.log(np.maximum(np.einsum("m,mnc->nc", weights, shares), SMALL))
     return normalized(logs * by_named(calibration.exponent, logs))[0]
 
 

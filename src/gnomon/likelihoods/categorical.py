@@ -3,6 +3,8 @@
 Two classes are then the logit label, and a ridge treats all classes alike.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from .._types import Array, IntArray
@@ -101,8 +103,16 @@ def softmax_terms(y: IntArray, mean: Array, cov: Array | None, tilt: Array, n_cl
 
 def softmax_offsets(cov: Array, n_classes: int) -> tuple[Array, Array]:
     """What `softmax_probabilities` adds to logits for one covariance (C - 1, C - 1): (s, C), of weights (s,)."""
-    nodes, weights, root = _nodes_and_root(cov, n_classes)
-    return nodes @ root.T @ logit_contrasts(n_classes).T, weights
+    return _offsets_of(np.asarray(cov, dtype=np.float64).tobytes(), n_classes)
+
+
+@lru_cache(maxsize=8)
+def _offsets_of(cov: bytes, n_classes: int) -> tuple[Array, Array]:
+    """The same of the numbers of a covariance: a row at a time would ask for them each time."""
+    nodes, weights, root = _nodes_and_root(np.frombuffer(cov).reshape(n_classes - 1, -1), n_classes)
+    found = nodes @ root.T @ logit_contrasts(n_classes).T
+    found.flags.writeable = False
+    return found, weights
 
 
 def _nodes_and_root(cov: Array, n_classes: int) -> tuple[Array, Array, Array]:
@@ -116,14 +126,15 @@ def _nodes_and_root(cov: Array, n_classes: int) -> tuple[Array, Array, Array]:
 def softmax_probabilities(mean: Array, cov: Array, n_classes: int) -> Array:
     """Probabilities (n, C) of the classes of one output; mean (n, C - 1), cov (C - 1, C - 1) or one per row."""
     H = logit_contrasts(n_classes)
-    nodes, weights, root = _nodes_and_root(cov, n_classes)
     logits = mean @ H.T
     if cov.ndim == 2:
-        shared = nodes @ root.T @ H.T  # (s, C)
+        shared, weights = softmax_offsets(cov, n_classes)
         if np.ptp(shared, axis=1).max() < WIDEST:
             return _by_products(logits, shared, weights)
+    else:
+        nodes, weights, root = _nodes_and_root(cov, n_classes)
     out = np.empty((len(mean), n_classes))
-    for rows in chunks(len(mean), len(nodes) * n_classes):
+    for rows in chunks(len(mean), len(weights) * n_classes):
         offsets = np.matmul(nodes, np.swapaxes(root[rows], -1, -2)) @ H.T if cov.ndim == 3 else shared
         out[rows] = np.einsum("s,nsc->nc", weights, normalized(logits[rows, None, :] + offsets, axis=2)[0])
     return np.asarray(out / out.sum(axis=1, keepdims=True))

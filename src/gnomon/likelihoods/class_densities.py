@@ -5,6 +5,8 @@ densities are Student's. The covariance is learned beside that of all points, th
 of all, and shares beside one point of each class.
 """
 
+from functools import lru_cache
+from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -67,15 +69,23 @@ def student(classes: ClassDensities, away: Array, log_det: Array) -> Array:
 def _whitened(classes: ClassDensities, U: Array) -> tuple[Array, Array]:
     """Log of squared distances (n, C) from the centers, and log-determinants (C,) of the roots."""
     n_classes, r = classes.centers.shape
-    root = np.linalg.cholesky(classes.cov)
-    wider = np.sqrt(1.0 + 1.0 / (classes.counts + 1.0))  # the centers are not known
-    white, out = np.linalg.inv(root).T / wider[:, None, None], np.empty((len(U), n_classes))
+    white, log_det = _whitening(*(np.asarray(one, dtype=np.float64).tobytes() for one in (classes.cov, classes.counts)))
+    out = np.empty((len(U), n_classes))
     size = max(1, CHUNK // (n_classes * r))
     for start in range(0, len(U), size):
         some = slice(start, start + size)
         away = U[some] - classes.centers[:, None]  # (C, m, r)
         out[some] = log_square(away @ white).T
-    return out, np.log(root.diagonal()).sum() + r * np.log(wider)
+    return out, log_det
+
+
+@lru_cache(maxsize=8)
+def _whitening(cov: bytes, counts: bytes) -> tuple[Array, Array]:
+    """What deviations of each class are multiplied by (C, r, r), and log-determinants (C,), of the numbers of both."""
+    r = isqrt(len(cov) // 8)
+    root = np.linalg.cholesky(np.frombuffer(cov).reshape(r, r))
+    wider = np.sqrt(1.0 + 1.0 / (np.frombuffer(counts) + 1.0))  # the centers are not known
+    return np.linalg.inv(root).T / wider[:, None, None], np.log(root.diagonal()).sum() + r * np.log(wider)
 
 
 def log_square(away: Array) -> Array:

@@ -1,6 +1,8 @@
 """What the entries of a table are: missing, infinite, large, observed at all; and filling those that are missing."""
 
 from dataclasses import dataclass
+from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -27,17 +29,26 @@ class Seen:
 def look_at(block: Block) -> Seen:
     """What the entries of a block are; one sum of squares where all is well."""
     values = block.X.data if is_sparse(block.X) else block.X
-    place = Place(values)
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = place.sum_of_squares(values)
-        if np.isfinite(total) and total > 0.0:
-            return Seen(False, False, 0.0)
+    total = _total(values)
+    if isfinite(total) and total > 0.0:
+        return Seen(False, False, 0.0)
     if values.shape[0] == 0:  # a sparse block that stores nothing
         return Seen(False, False, 0.0, True)
     xp = namespace(values)
     finite = xp.isfinite(values)
     largest = xp.max(xp.where(finite, xp.abs(values), xp.zeros_like(values)))
     return Seen(bool(xp.any(xp.isnan(values))), bool(xp.any(xp.isinf(values))), float(largest), total == 0.0)
+
+
+def _total(values: Any) -> float:
+    """Sum of the squares of entries, which may be missing, infinite or too large."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Place(values).sum_of_squares(values)
+
+
+def is_finite(X: Any) -> bool:
+    """Whether one sum of squares tells that all entries of an array are finite; if it does not, `look` does."""
+    return isfinite(_total(X))
 
 
 def look(rows: Rows) -> Seen:

@@ -85,6 +85,8 @@ def like(A: Any, X: Any) -> Any:
 
 def holding(dtype: Any, *arrays: Array) -> Any:
     """The type of floats, or float64 where it cannot hold the numbers."""
+    if dtype == np.float64:
+        return dtype
     largest = max(float(np.abs(A).max(initial=0.0, where=np.isfinite(A))) for A in arrays)
     return np.float64 if largest > float(np.finfo(dtype).max) else dtype
 

@@ -7,8 +7,7 @@ from numpy.testing import assert_allclose
 
 from gnomon.models import dppca
 from gnomon.models.dppca.anneal import Options
-from gnomon.models.dppca.mixture import odds_and_distances
-from gnomon.models.dppca.model import _read, log_joint
+from gnomon.models.dppca.model import log_joint, reader
 from gnomon.models.dppca.reduction import LIMITS, Limits
 from gnomon.rows import read
 from models.dppca.planted import planted
@@ -44,10 +43,11 @@ def test_several_models_ask_rows_in_one_read_and_say_what_each_says(rng):
     models = [
         fitted(read(X * unit + shift), index).targets[0].model for unit, shift in ((1.0, 0.0), (1.3, 2.0), (0.1, -5.0))
     ]
-    rows, p = read(X), X.shape[1]
-    for model, (params, joint) in zip(models, _read(models, rows), strict=True):
+    rows, together = read(X), reader(models)
+    parts = together.together.odds_and_distances(together.log_joint(rows))
+    for j, model in enumerate(models):
         wanted = oracle.log_joint(dense(model), X)
-        odds, away = odds_and_distances(params, joint, p)
+        odds, away = parts[0][:, j], parts[1][:, j]
         assert_allclose(odds, wanted - wanted.max(axis=1, keepdims=True), atol=1e-8)
         D = X[:, None] - model.class_means
         squares = np.einsum("ncp,ncp->nc", D @ np.linalg.inv(oracle.covariance(dense(model))), D)

@@ -16,6 +16,7 @@ from .model import (
     posterior,
     predict,
     predict_mean,
+    reader,
     sample,
     separation,
 )

@@ -3,9 +3,11 @@
 Class c has weight pi_c and mean m_c, and x | c ~ N(m_c, V V' + s2 I) with V (p, P).
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from ..._types import Array, IntArray
 from ...numerics.linalg import symmetrize
@@ -50,23 +52,52 @@ def log_odds(params: Params) -> tuple[Array, Array]:
 
 def log_joint(params: Params, T: Array, squares: Array, n_features: int) -> Array:
     """Log pi_c + log N(x; m_c, Sigma) (n, c) of rows: coordinates T (n, r), squared length of the whole row (n,)."""
-    by, offsets = multipliers(params)
-    return joint_of_products(params, T @ by, offsets, squares, n_features)
+    together = multipliers([params], n_features)
+    return together.log_joint(T @ together.by, squares)[:, 0]
 
 
-def multipliers(params: Params) -> tuple[Array, Array]:
-    """What rows are multiplied by (r, c + m + 1) for `log_joint`: one product is all there is to read; and offsets."""
-    slopes, offsets = log_odds(params)
-    return np.concatenate([slopes.T, params.within.Q, (params.prior @ params.means)[:, None]], axis=1), offsets
+class Multipliers(NamedTuple):
+    """What rows are multiplied by for `log_joint` of s mixtures: one product is all there is to read; and the rest."""
+
+    by: Array  # (r, s c + m + s) slopes, within-class factors and centers, those of all mixtures beside one another
+    offsets: Array  # (s, c)
+    ends: Array  # (m,) of the centers along their factors
+    shrink: Array  # (m, s) of a mixture zero along factors of others
+    middles: Array  # (s,) squared lengths of the centers
+    noise_vars: Array  # (s,)
+    heights: Array  # (s,) of density at a center: twice its logarithm, less than zero
+    log_prior: Array  # (s, c) zero for a class that is never there
+
+    def log_joint(self, products: Array, squares: Array) -> Array:
+        """`log_joint` (n, s, c) of rows from their products with `by` and squared lengths (n,)."""
+        n, (s, c) = len(products), self.offsets.shape
+        along = products[:, s * c : -s] - self.ends
+        along *= along
+        away = squares[:, None] - 2.0 * products[:, -s:] + self.middles - along @ self.shrink
+        shared = np.maximum(away, 0.0) / self.noise_vars + self.heights
+        return np.asarray(products[:, : s * c].reshape(n, s, c) + self.offsets - 0.5 * shared[:, :, None])
+
+    def odds_and_distances(self, joint: Array) -> tuple[Array, Array]:
+        """The same of `log_joint` (n, s, c) of them all: odds (n, s, c) and distances (n, s)."""
+        density = (joint - self.log_prior).max(axis=2)
+        return joint - joint.max(axis=2, keepdims=True), np.maximum(-2.0 * density - self.heights, 0.0)
 
 
-def joint_of_products(params: Params, products: Array, offsets: Array, squares: Array, n_features: int) -> Array:
-    """`log_joint` of rows from their products with `multipliers`."""
-    center, (Q, _, noise), n_classes = params.prior @ params.means, params.within, len(offsets)
-    along = products[:, n_classes:-1] - center @ Q
-    distance = squares - 2.0 * products[:, -1] + float(center @ center) - (along * along) @ params.within.shrink
-    shared = np.maximum(distance, 0.0) / noise + params.within.logdet(n_features) + n_features * LOG_2PI
-    return np.asarray(products[:, :n_classes] + offsets - 0.5 * shared[:, None])
+def multipliers(mixtures: Sequence[Params], n_features: int) -> Multipliers:
+    """Of mixtures in the same coordinates, with as many classes each."""
+    slopes, offsets = zip(*map(log_odds, mixtures), strict=True)
+    centers = np.array([one.prior @ one.means for one in mixtures])
+    axes = [one.within.Q for one in mixtures]
+    return Multipliers(
+        by=np.hstack([*(one.T for one in slopes), *axes, centers.T]),
+        offsets=np.array(offsets),
+        ends=np.concatenate([center @ Q for center, Q in zip(centers, axes, strict=True)]),
+        shrink=block_diag(*(one.within.shrink[:, None] for one in mixtures)),
+        middles=np.einsum("sr,sr->s", centers, centers),
+        noise_vars=np.array([one.within.noise_var for one in mixtures]),
+        heights=np.array([one.within.logdet(n_features) for one in mixtures]) + n_features * LOG_2PI,
+        log_prior=np.log([np.where(one.prior > 0.0, one.prior, 1.0) for one in mixtures]),
+    )
 
 
 def odds_and_distances(params: Params, joint: Array, n_features: int) -> tuple[Array, Array]:

@@ -219,21 +219,29 @@ def _params(model: Model, center: Array, unit: float | None = None) -> Params:
     return Params(model.prior, means, Within(V / np.sqrt(squares), noise + squares, noise))
 
 
-def _read(models: Sequence[Model], rows: Rows) -> list[tuple[Params, Array]]:
-    """Of each, `_params` and `mixture.log_joint` (n, c) of rows, in units of the first; one read, and no basis."""
+class Reader(NamedTuple):
+    """What rows are asked with by several models of one target; in units of the first."""
+
+    center: Array  # (p,)
+    unit: float
+    together: mixture.Multipliers
+
+    def log_joint(self, rows: Rows) -> Array:
+        """`mixture.log_joint` (n, s, c) of rows; one read, and no basis."""
+        return self.together.log_joint(*rows.in_units(self.center, self.unit).products_and_lengths(self.together.by))
+
+
+def reader(models: Sequence[Model]) -> Reader:
+    """What the models are before they see a row."""
     center, unit = models[0].mean, float(np.sqrt(models[0].noise_var))
     params = [_params(model, center, unit) for model in models]
-    by, offsets = zip(*map(mixture.multipliers, params), strict=True)
-    products, squares = rows.in_units(center, unit).products_and_lengths(np.hstack(by))
-    ends = np.cumsum([one.shape[1] for one in by])[:-1]
-    parts = zip(params, np.split(products, ends, axis=1), offsets, strict=True)
-    return [(one, mixture.joint_of_products(one, part, offset, squares, rows.shape[1])) for one, part, offset in parts]
+    return Reader(center, unit, mixture.multipliers(params, len(center)))
 
 
 def log_joint(model: Model, rows: Rows) -> Array:
     """Log pi_c + log N(x; m_c, Sigma) (n, c) in nats, density in the units of X."""
     p = rows.shape[1]
-    return _read([model], rows)[0][1] - 0.5 * p * float(np.log(model.noise_var))
+    return reader([model]).log_joint(rows)[:, 0] - 0.5 * p * float(np.log(model.noise_var))
 
 
 def predict(model: Model, rows: Rows) -> Array:
@@ -241,10 +249,10 @@ def predict(model: Model, rows: Rows) -> Array:
     return normalized(log_joint(model, rows))[0]
 
 
-def predict_mean(models: Sequence[Model], calibration: Calibration, rows: Rows) -> Array:
+def predict_mean(models: Reader, calibration: Calibration, rows: Rows) -> Array:
     """Probability of each class given x (n, c), by several models and how sure they may be; one read."""
-    told = [mixture.odds_and_distances(*found, rows.shape[1]) for found in _read(models, rows)]
-    return averaged([odds for odds, _ in told], [away for _, away in told], calibration)
+    odds, away = models.together.odds_and_distances(models.log_joint(rows))
+    return averaged(odds.swapaxes(0, 1), away.T, calibration)
 
 
 def log_density(model: Model, rows: Rows, index: IntArray | None = None) -> Array:

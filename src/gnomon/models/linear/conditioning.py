@@ -25,6 +25,11 @@ class Model(NamedTuple):
     labels: LabelParams
     layout: Layout
     inference: str
+    of_x: lg.FromX | None = None  # what x says of z, where it is at hand
+
+    def prepared(self) -> "Model":
+        """The same with all at hand that does not depend on rows."""
+        return self._replace(of_x=lg.given_x(self.x))
 
     def sites(self, Y: Array, given: "Given") -> SiteFit:
         """The fit of the labels, given what x says of z."""
@@ -49,11 +54,12 @@ class Given(NamedTuple):
 
 def _given(params: lg.Params | Model, rows: Rows, Y: Array | None, *, density: bool) -> Given:
     """The posterior of z, and the log-density if it is asked for; of a `Model` given x alone."""
+    of_x: lg.FromX | None = None
     if isinstance(params, Model):
-        params, Y = params.x, None
+        of_x, params, Y = params.of_x, params.x, None
     n, p = rows.shape
     if Y is None and not rows.masked and not density:
-        return _of_complete(params, rows)
+        return _of_complete(params, of_x or lg.given_x(params), rows)
     if Y is None:
         Y, observed = np.zeros((n, len(params.m_y))), np.zeros((n, len(params.m_y)), dtype=bool)
         groups = OutputSets(observed[:1], np.zeros(n, dtype=np.intp))
@@ -77,9 +83,9 @@ def _given(params: lg.Params | Model, rows: Rows, Y: Array | None, *, density: b
     return Given(post.mean, post.covs, post.of_row, np.where(np.isinf(energy), -np.inf, logs), shared)
 
 
-def _of_complete(params: lg.Params, rows: Rows) -> Given:
+def _of_complete(params: lg.Params, of_x: lg.FromX, rows: Rows) -> Given:
     """The posterior of z given complete x alone, the same for every row but for its mean."""
-    of_x, noise_std, n = lg.given_x(params), float(np.sqrt(params.x_noise_var)), rows.shape[0]
+    noise_std, n = float(np.sqrt(params.x_noise_var)), rows.shape[0]
     mean = rows.in_units(params.m_x, noise_std).times(of_x.gain.T) * noise_std
     return Given(mean, of_x.cov[None], np.zeros(n, dtype=np.intp), np.full(n, np.nan), True)
 
