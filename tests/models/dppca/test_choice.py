@@ -6,7 +6,17 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from gnomon.models.dppca.anneal import Options, class_probabilities, fit_coordinates
-from gnomon.models.dppca.choice import TIE, Open, Trials, candidates, choose, content_splits, still_open, usual_factors
+from gnomon.models.dppca.choice import (
+    SCORE_TOL,
+    TIE,
+    Open,
+    Trials,
+    candidates,
+    choose,
+    content_splits,
+    still_open,
+    usual_factors,
+)
 from gnomon.targets.halves import score_splits
 from models.dppca.planted import planted, reduced
 
@@ -35,7 +45,7 @@ def test_the_first_of_the_best_is_taken_and_its_score_is_that_of_the_halves(rng)
     assert [choice[:3] for choice in table] == tried
     scores = []
     for n_factors, shrinkage, weight in tried:
-        options = Options(n_factors, shrinkage, weight, tol=1e-2, max_iter=30)
+        options = Options(n_factors, shrinkage, weight, tol=SCORE_TOL, max_iter=0)
 
         def fit_predict(train, options=options):
             params = fit_coordinates(rows, train, 3, options).value.params

@@ -13,12 +13,10 @@ from ...rows.threads import one_thread
 from ...solvers.em import Packing, run_em
 from .away import Away
 from .expected import Here, Known, Odds, Point, There
+from .labeled import FLOOR, NOTHING, START_SHRINKAGE, Labeled
 from .mixture import Params, Within, log_odds, responsibilities
-from .reduction import Reduced, at_hand
+from .reduction import Reduced
 
-FLOOR = 1e-6  # smallest noise variance, relative to the mean variance of x (one, in standard units)
-NOTHING = 1e-10  # of the largest singular value
-START_SHRINKAGE = 1e-3  # of the ridge LDA that the first responsibilities come from
 FIRST, CLOSER = 1.0, 0.1  # how close a round of EM comes, and what that falls by
 NEAR = 1e-3  # how close it comes where a start cools
 FAR = 2.0  # times as long a step where factors are sought farther: the span is wider from then on
@@ -111,16 +109,23 @@ class Fitted(NamedTuple):
 class Problem:
     """Reduced rows with their labels and weights: what one EM needs."""
 
-    def __init__(self, rows: Reduced | Away, index: IntArray, n_classes: int, options: Options) -> None:
+    all_alike = False  # whether every row counts as much, whatever its label
+    _last: tuple[Any, Point] | None = None  # responsibilities, and the moments that follow
+
+    def __init__(
+        self,
+        rows: Reduced | Away,
+        index: IntArray,
+        n_classes: int,
+        options: Options,
+        labeled: Labeled | None = None,
+    ) -> None:
         self.options, weight = options, options.unlabeled_weight
-        known = np.flatnonzero(index >= 0)
+        self.labeled = labeled = Labeled(rows, index, n_classes) if labeled is None else labeled
+        known = labeled.known
         self.all_labeled = weight == 0.0 or len(known) == len(index)
-        labeled = at_hand(rows, known)
-        self.L, self.labels, self.p = labeled.T, index[known], rows.n_features
-        self.one_hot = np.eye(n_classes)[self.labels]
-        self.counts = self.one_hot.sum(axis=0)
-        self.known_outside = float(labeled.outside.sum())
-        self.scatter, self.beyond = self.L.T @ self.L, self.known_outside  # (r, r)
+        self.L, self.labels, self.counts, self.p = labeled.L, labeled.labels, labeled.counts, labeled.p
+        self.scatter, self.beyond = labeled.gram, labeled.outside  # (r, r)
         self.shape = self.L.shape if self.all_labeled else rows.shape
         self.rows: Here | There
         if self.all_labeled:
@@ -131,7 +136,7 @@ class Problem:
         else:
             self.rows = Here(rows.T, Known(known, self.labels), weight)
             self._weigh(rows.gram, float(rows.outside.sum()))
-        self._all = rows
+        self._all, self.all_alike = rows, weight == 1.0 and not self.all_labeled
         self.count, self.total = self.rows.count, self.rows.total
         self.size = float(np.trace(self.scatter))
         self.n_factors = min(options.n_factors, self.shape[1], self.p)
@@ -147,17 +152,19 @@ class Problem:
         given = self.options.class_prior
         return counts / counts.sum() if given is None else np.asarray(given, dtype=np.float64)
 
-    def e_step(self, params: Params, level: Level, temperature: float = 1.0) -> Stats:
-        """Responsibilities and, at temperature one, likelihood and objective at `params`."""
+    def e_step(self, params: Params, level: Level | None, temperature: float = 1.0) -> Stats:
+        """Responsibilities and, at temperature one where there is a level, likelihood and objective at `params`."""
         resp, density = self.rows.expect(Odds(*log_odds(params), temperature))
-        if temperature != 1.0:
+        if temperature != 1.0 or level is None:
             return Stats(params, resp, np.nan, np.nan)
         log_likelihood = density + self.shared_density(params)
         return Stats(params, resp, log_likelihood, log_likelihood + self.penalty(params.within, level))
 
     def moments(self, stats: Stats) -> Point:
         """Weights and means of the classes."""
-        return self.rows.moments(stats.resp)
+        if self._last is None or self._last[0] is not stats.resp:
+            self._last = stats.resp, self.rows.moments(stats.resp)
+        return self._last[1]
 
     def shared_density(self, params: Params) -> float:
         """The part of the log-likelihood that is the same in every class: by moments, which never change."""
@@ -183,6 +190,16 @@ class Problem:
         r, q = len(self.scatter), self.n_factors + len(self.counts) + SPARE
         if r <= WHOLE * q:
             return Span.whole(self.scatter)
+        if self.all_alike and isinstance(self._all, Reduced):
+            spans: dict[int, Span] = self._all.spans
+            if q not in spans:
+                spans[q] = self._leading(q)
+            return spans[q]
+        return self._leading(q)
+
+    def _leading(self, q: int) -> Span:
+        """Leading directions of the rows."""
+        r = len(self.scatter)
         energy = self._evened(np.diagonal(self.scatter))
         lead = np.argsort(-energy, kind="stable")
         lead = lead[: parting_none(energy[lead], q)]
@@ -202,6 +219,8 @@ class Problem:
         more, gaps, near = more[:, away], gaps[:, away], CLOSE * values[away] + 1e-300
         more /= np.where(np.abs(gaps) > near, gaps, near)
         more /= np.sqrt(np.einsum("rm,rm->m", more, more))
+        if more.size and len(self.scatter) <= WHOLE * (span.basis.shape[1] + more.shape[1]):
+            return self._turned(np.eye(len(self.scatter)), self.scatter, roots)
         return self._span(span.basis, more, roots)
 
     @cached_property
@@ -239,7 +258,10 @@ class Problem:
     def _span(self, kept: Array, more: Array, roots: Array) -> Span:
         """The span of orthonormal directions and more."""
         basis = np.hstack([kept, orthonormal_columns(more, kept)]) if more.size else kept
-        scatter, roots = basis.T @ (self.scatter @ basis), roots @ basis
+        return self._turned(basis, basis.T @ (self.scatter @ basis), roots @ basis)
+
+    def _turned(self, basis: Array, scatter: Array, roots: Array) -> Span:
+        """The span of a basis, turned to the directions in which scatter less squares of roots falls."""
         values, vectors = np.linalg.eigh(scatter - roots.T @ roots)
         vectors = vectors[:, ::-1]
         return Span(basis @ vectors, vectors.T @ scatter @ vectors, values[::-1])
@@ -279,15 +301,8 @@ class Problem:
 
 def init(problem: Problem, temperature: float) -> Stats:
     """Responsibilities from ridge LDA of the labeled rows."""
-    n, counts = len(problem.L), problem.counts
-    means = (problem.one_hot.T @ problem.L) / counts[:, None]
-    deviations = problem.L - means[problem.labels]
-    variance = float((deviations**2).sum() + problem.known_outside) / n / problem.p
-    noise = max(START_SHRINKAGE * (variance if variance > FLOOR else 1.0), FLOOR)
-    U, sizes, _ = np.linalg.svd(deviations.T, full_matrices=False)
-    kept = rank_of(sizes, NOTHING, NOTHING)
-    values = (1.0 - START_SHRINKAGE) * sizes[:kept] ** 2 / n + noise
-    params = Params(problem.prior(counts), means, Within(U[:, :kept], values, noise))
+    means, within, variance = problem.labeled.lda
+    params = Params(problem.prior(problem.counts), means, within)
     return problem.e_step(params, Level(None, max(variance, FLOOR)), temperature)
 
 
@@ -297,6 +312,7 @@ def fit_coordinates(
     n_classes: int,
     options: Options,
     near: tuple[Reduced, IntArray] | None = None,
+    labeled: Labeled | None = None,
 ) -> Result[Fitted]:
     """Fit by EM from ridge LDA of the labeled rows.
 
@@ -306,6 +322,7 @@ def fit_coordinates(
     index : (n,)           class of each row, -1 where unlabeled; every class has a labeled row
     n_classes : int        how many there are
     near : Reduced, (m,)   fewer rows and directions, where the responsibilities cool; None: all
+    labeled : Labeled      those of rows and index, where they are at hand
 
     Returns
     -------
@@ -315,7 +332,7 @@ def fit_coordinates(
     level does not settle, the fit has not converged, and the residual is that of the step which set it last.
     """
     with one_thread(when=rows.shape[0] * rows.shape[1] <= SMALL):
-        problem = Problem(rows, index, n_classes, options)
+        problem = Problem(rows, index, n_classes, options, labeled)
         at = (rows, index) if problem.all_labeled or near is None else near
         found = _from_starts(problem, at, 1 if problem.all_labeled else options.n_init)
     best = max(found, key=lambda result: result.path[-1])
@@ -372,6 +389,7 @@ class Setting(NamedTuple):
     n_steps: int  # so far
     residual: float = np.inf  # length of the next step, its factors in a wider span; where it sets the level, of that
     path: Array = np.empty(0)  # of the ascent, where the level is given
+    settled: float = np.inf  # how closely the level has been set
 
 
 def embedded(params: Params, columns: IntArray | None, size: int) -> Params:
@@ -399,7 +417,7 @@ def _settle(problem: Problem, now: Setting, tol: float) -> Setting:
     if problem.given:
         return now._replace(path=path)
     params, level = problem.at(problem.moments(now.stats), None, now.span)
-    return now._replace(stats=problem.e_step(params, level), level=level)
+    return now._replace(stats=problem.e_step(params, level), level=level, settled=tol)
 
 
 def _closer(problem: Problem, now: Setting, level: Level | None, tol: float, max_iter: int) -> Result[Setting]:
@@ -435,7 +453,8 @@ def _climb(problem: Problem, now: Setting, level: Level | None, tol: float, max_
     """EM from the step after the last, with factors in a span; no level sets it anew in each step."""
 
     def e_step(point: Point) -> Stats:
-        return problem.e_step(*problem.at(point, level, now.span))
+        params, _ = problem.at(point, level, now.span)
+        return problem.e_step(params, level)
 
     def residual(stats: Stats, old: Point, new: Point) -> float:
         length = step_length(stats.params, stats.params._replace(means=new.means))
@@ -464,7 +483,7 @@ def ascend(problem: Problem, start: Setting, level: Level | None) -> Result[Sett
         end = {"n_iter": 1, "residual": start.residual}
         return Result(start, status, np.array([start.stats.objective]), end)
     tol, unsettled = max(o.annealing.tol, o.tol), 0.0
-    if level is None and not problem.given:
+    if level is None and not problem.given and start.settled > tol:
         start = _settle(problem, start, tol)
         unsettled = start.residual
     level = start.level if level is None else level

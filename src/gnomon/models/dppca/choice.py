@@ -11,6 +11,7 @@ from ...numerics.folds import ranks
 from ...targets.halves import Score, can_split, half_splits, is_rich, score_splits
 from . import anneal
 from .away import Away
+from .labeled import Labeled
 from .reduction import Reduced, at_hand, leading
 
 FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
@@ -24,7 +25,7 @@ TIE = 0.04  # of the score: candidates nearer to the best are told apart by the 
 BEHIND = 0.3  # of the sum of two scores: candidates farther from the best are spared the last split
 MOST_UNLABELED = 2000  # votes; further rows would change the score by less than the labels do
 SCORE_DIRECTIONS = 150  # coordinates in which candidates of few factors are compared, the rest being noise
-SCORE_TOL, SCORE_ITER = 1e-2, 30
+SCORE_TOL = 1e-2  # to which the level is set, and so the fit: none ascends at it
 
 
 Setting = tuple[int, float, float]  # number of factors, shrinkage, weight of an unlabeled row
@@ -108,6 +109,7 @@ class Trials:
             self.splits = content_splits(self.rows, self.index, N_SPLITS)
         self._scores: dict[tuple[Setting, int], Score] = {}
         self._named: dict[tuple[Setting, int], tuple[IntArray, IntArray]] = {}
+        self._labeled: dict[tuple[bool, bytes], Labeled] = {}
 
     @cached_property
     def folds(self) -> IntArray:
@@ -130,9 +132,18 @@ class Trials:
             shrinkage=shrinkage,
             unlabeled_weight=0.0 if (self.index >= 0).all() else weight,
             tol=SCORE_TOL,
-            max_iter=SCORE_ITER,
+            max_iter=0,
         )
-        return anneal.fit_coordinates(self.seen(one), train, self.n_classes, options).value
+        seen = self.seen(one)
+        known = self._labeled_of(seen, train)
+        return anneal.fit_coordinates(seen, train, self.n_classes, options, labeled=known).value
+
+    def _labeled_of(self, seen: Reduced, train: IntArray) -> Labeled:
+        """The labeled rows of a fit, which those of all candidates share."""
+        key = seen is self.short, train.tobytes()
+        if key not in self._labeled:
+            self._labeled[key] = Labeled(seen, train, self.n_classes)
+        return self._labeled[key]
 
     def score(self, one: Setting, i: int) -> Score:
         """Score a candidate on a split, once."""

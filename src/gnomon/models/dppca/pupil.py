@@ -17,8 +17,8 @@ def taught(rows: Reduced, index: IntArray, proba: Array, options: Options, n_ste
     problem = Problem(rows, index, proba.shape[1], options)
     here, r = problem.rows, len(problem.scatter)
     assert isinstance(here, Here)
-    resp = proba.T * here.weights if len(here.T) == len(proba) else problem.one_hot.T
-    resp[:, here.known.at] = problem.one_hot.T
+    resp = proba.T * here.weights if len(here.T) == len(proba) else problem.labeled.one_hot.T
+    resp[:, here.known.at] = problem.labeled.one_hot.T
     point = here.moments(resp)
     span = Span.whole(problem.scatter) if r <= WHOLE else problem.span()
     size = len(span.scatter)

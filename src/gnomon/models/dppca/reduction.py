@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,6 +53,11 @@ class Reduced:
     def gram(self) -> Array:
         """Inner products of the coordinates (r, r)."""
         return self.T.T @ self.T
+
+    @cached_property
+    def spans(self) -> dict[int, Any]:
+        """What fits of all rows alike have found of their leading directions, by the number."""
+        return {}
 
     def take(self, rows: IntArray) -> "Reduced":
         """Some rows alone."""

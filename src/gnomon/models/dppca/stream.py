@@ -14,9 +14,10 @@ from ...numerics.linalg import rank_of, top_eigh
 from ...rows.contract import Rows
 from ...rows.local import read
 from ...rows.merge import Moments
-from .anneal import FLOOR, Options, Problem, Setting, ascend, class_probabilities, fit_coordinates
+from .anneal import Options, Problem, Setting, ascend, class_probabilities, fit_coordinates
 from .choice import Choice, near_rows
 from .expected import Here, Known, Odds, Point
+from .labeled import FLOOR
 from .model import Fit, Target, in_units, projected, size
 from .reduction import CONSTANT, Reduced, at_hand, reduce_rows
 
