@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray
-from ...numerics.normalize import normalized
 from ...rows.contract import Step, View
 from .away import Away
 
@@ -34,12 +33,23 @@ class Known(NamedTuple):
 
 
 def weighted_responsibilities(joint: Array, temperature: float, known: Known, weights: Array) -> tuple[Array, float]:
-    """Responsibilities (c, n) times the weights of rows, and the log-density that classes do not share."""
-    resp, density = normalized(joint / temperature, axis=0)
-    resp[:, known.at] = np.eye(len(resp))[known.labels].T
-    density[known.at] = joint[known.labels, known.at]
-    resp *= weights
-    return resp, float(weights @ density)
+    """Responsibilities (c, n) times the weights of rows, and the log-density that classes do not share.
+
+    They take the place of `joint`, in as few passes as there can be: with many classes passes are what costs.
+    """
+    own = joint[known.labels, known.at]
+    if temperature != 1.0:
+        joint /= temperature
+    top = joint.max(axis=0)
+    joint -= top
+    np.exp(joint, out=joint)
+    total = joint.sum(axis=0)
+    density = top + np.log(total)
+    density[known.at] = own
+    joint *= weights / total
+    joint[:, known.at] = 0.0
+    joint[known.labels, known.at] = weights[known.at]
+    return joint, float(weights @ density)
 
 
 class Here:
