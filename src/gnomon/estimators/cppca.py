@@ -237,7 +237,8 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
         found = [None] * len(self._form)
         if self.uncertainty == "full" and not self._layout.noisy.all():
             judged = some_of(rows, self.mean_, float(np.sqrt(self.noise_variance_)), MOST_JUDGED)
-            opinions = linear.opinions_of(self._model(), rows.take(labeled), Y, judged)
+            known = rows if len(labeled) == rows.shape[0] else rows.take(labeled)  # no copy of a whole table
+            opinions = linear.opinions_of(self._model(), known, Y, judged)
             for j, opinion in zip(_usable(self._form), opinions, strict=True):
                 found[j] = as_record(opinion)
         self.calibration_ = as_given(found, self._vector)

@@ -198,9 +198,11 @@ class ScaledRows:
         return replace(self, rows=rows)
 
     def taken(self, rows: IntArray) -> "ScaledRows":
-        """Some rows in the same units, read once and held."""
-        self.rows.counter.total += len(rows) / self.shape[0]
-        return ScaledRows(self.rows.take(rows), self.mean, self.scale)
+        """Some rows in the same units, read once and held; all of them, in order and in this process, are no copy."""
+        n = self.shape[0]
+        self.rows.counter.total += len(rows) / n
+        every = len(rows) == n and not self.rows.elsewhere and bool((rows == np.arange(n)).all())
+        return ScaledRows(self.rows.anew() if every else self.rows.take(rows), self.mean, self.scale)
 
     def with_columns(self, **columns: Any) -> Any:
         """The same rows with more columns (n, ...) aligned."""

@@ -16,6 +16,7 @@ from gnomon.models.linear.cppca import ByRow
 from gnomon.models.linear.evidence import Coded, LabeledRows
 from gnomon.models.linear.in_basis import BasisEM
 from gnomon.numerics.linear_gaussian import Params, given_x
+from gnomon.rows.local import LocalRows
 from oracles import cppca as oracle
 from rows.copied import copied_rows
 
@@ -85,6 +86,29 @@ def test_many_predictors_begin_with_a_fit_to_some_rows_and_end_at_the_same_maxim
     assert (np.diff(some.objective_path_) >= -1e-10 * abs(some.objective_)).all()
     assert_allclose(some.objective_, every.objective_, rtol=1e-10)
     assert_allclose(some.y_loadings_, every.y_loadings_, atol=1e-4)
+
+
+def test_many_rows_of_two_classes_begin_with_some_and_none_is_copied(rng, monkeypatch):
+    X = rng.normal(size=(17_000, 6)) * np.sqrt([8.0, 5.0, 1.0, 1.0, 1.0, 1.0])
+    y = (X[:, 1] + rng.normal(size=17_000) > 0).astype(int)
+    sizes, sums, taken, take = [], LabeledRows.sums, [], LocalRows.take
+
+    def counted(labels, *rest):
+        sizes.append(len(labels.Y))
+        return sums(labels, *rest)
+
+    def counted_take(rows, some):
+        taken.append(len(some))
+        return take(rows, some)
+
+    monkeypatch.setattr(LabeledRows, "sums", counted)
+    monkeypatch.setattr(LocalRows, "take", counted_take)
+    few = CPPCA(2).fit(X, y)
+    assert set(sizes) == {400, 2_000, 17_000}
+    assert sizes == sorted(sizes, key=lambda size: size == 17_000)
+    assert max(taken) <= 2_000
+    monkeypatch.setattr(model_file, "MANY_PREDICTORS", 1 << 20)
+    assert_allclose(few.objective_, CPPCA(2).fit(X, y).objective_, rtol=1e-10)
 
 
 def test_some_rows_stand_for_all_outside_the_basis(rng):

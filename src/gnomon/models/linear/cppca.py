@@ -32,7 +32,7 @@ SMALL = 1 << 22  # coordinates of labeled rows up to which one thread is faster 
 WHOLE_MOMENTS = 400  # dimensions all of which make the first basis, where products are those of small matrices, and
 FEW_COORDINATES = 1 << 18  # the labeled rows have no more coordinates than that
 MANY_LABELED, FEW_LABELED = 1600, 400  # of many labeled rows, a few are enough to choose a start by
-SEVERAL_LABELED, MANY_PREDICTORS = 2000, 1 << 15  # so many are fitted first where rows times predictors are many
+SEVERAL_LABELED, MANY_PREDICTORS = 2000, 1 << 14  # so many are fitted first where rows times predictors are many
 START_STEPS, TRIAL_ITERATIONS = 5, 1
 PRIVATE_TRIALS = 20  # iterations after which starts are compared where optima differ by which dimensions are private
 
