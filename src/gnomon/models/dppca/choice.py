@@ -25,7 +25,7 @@ TIE = 0.04  # of the score: candidates nearer to the best are told apart by the 
 BEHIND = 0.3  # of the sum of two scores: candidates farther from the best are spared the last split
 MOST_UNLABELED = 2000  # votes; further rows would change the score by less than the labels do
 SCORE_DIRECTIONS = 150  # coordinates in which candidates of few factors are compared, the rest being noise
-SCORE_TOL = 3e-2  # a step within which ends of starts are the same; the level is set to it, and none ascends at it
+SCORE_TOL = 1e-2  # to which the level is set, and so the fit: none ascends at it
 
 
 Setting = tuple[int, float, float]  # number of factors, shrinkage, weight of an unlabeled row
