@@ -69,7 +69,7 @@ class DPPCA(Mergeable, Predictor, JointDensity, Invertible, ProjectionPosterior)
         its candidates by one start.
     uncertainty : {"full", "plug-in"}, default="full"
         What `predict` and `predict_proba` know of the uncertainty of the parameters. "full": their probabilities are as
-        sure as they are right, the mean of up to three models. "plug-in": those of the model itself, as if its
+        sure as they are right, the mean of up to four models. "plug-in": those of the model itself, as if its
         parameters were known, far too sure where labels are few.
     target, unlabeled : {"auto", "classes"} or list of them, "auto" or None or a label, default=("auto", "auto")
         How to read y, and what marks an unlabeled row, as in `SPPCA`; "classes" takes numbers of any kind for labels.
@@ -98,7 +98,8 @@ class DPPCA(Mergeable, Predictor, JointDensity, Invertible, ProjectionPosterior)
         that could be taken.
     calibration_ : dict or None
         With ``uncertainty="full"`` what probabilities are made of. Of each model, the first being the one above:
-        "n_factors", "shrinkage", "unlabeled_weight", its "weight" in the mean, the "confidence" that its odds are
+        "n_factors" (0: a ridge regression on the labeled rows, whose ridge is told as "shrinkage"), "shrinkage",
+        "unlabeled_weight", its "weight" in the mean, the "confidence" that its odds are
         brought to (the mean probability of the class that it names), the "temperature" that does it, and the median
         squared "distance" of a row from a class; of the mean its "exponent"; and "n_held_out", how many labels told how
         often a model is right. With 0 that was not known, and confidence is half a prior.
@@ -156,10 +157,11 @@ class DPPCA(Mergeable, Predictor, JointDensity, Invertible, ProjectionPosterior)
     Further starts cool from lower temperatures; those that come to the same end there once,
     and all are compared at the noise level of the first.
 
-    With ``uncertainty="full"`` candidates of the other `unlabeled_weight` are kept as well, less closely fitted; how
-    sure each may be follows from how often fits to halves of the labels agree with it, the others do, and labels held
-    out are right. With one label per class none can be: a prior takes its place, which `calibration_` and the report
-    say. Densities, posteriors and samples are those of the model itself.
+    With ``uncertainty="full"`` candidates of the other `unlabeled_weight` are kept as well, less closely fitted, and
+    where at most 1,000 rows have labels a ridge regression of the classes on these; how sure each may be follows from
+    how often fits to halves of the labels agree with it, the others do, and labels held out are right. With one label
+    per class none can be: a prior takes its place, which `calibration_` and the report say. Densities, posteriors and
+    samples are those of the model itself.
 
     `posterior`, and the covariance of `transform`, are of D'(s - mean_), the projection of a row x = s + e without its
     noise e. Neither the map nor the classes are taken for known: the mean is the projection, the covariance that of

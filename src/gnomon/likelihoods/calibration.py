@@ -67,11 +67,12 @@ def temperature(odds: Array, confidence: float, weights: Array | None = None) ->
     return float(np.exp(0.5 * (low + high)))
 
 
-def calibrate(voices: Sequence[Voice], index: IntArray) -> Calibration:
+def calibrate(voices: Sequence[Voice], index: IntArray, surer: float = SURER) -> Calibration:
     """How sure models may be of rows of classes `index` (n,), -1 where unlabeled.
 
-    Judged are the unlabeled rows, and the labeled ones that could be held out. Where no class has two labels none can
-    be, and a prior stands in their place, that a model is right by chance.
+    `surer` is the exponent of their mean before labels held out are asked. Judged are the unlabeled rows, and the
+    labeled ones that could be held out. Where no class has two labels none can be, and a prior stands in their place,
+    that a model is right by chance.
     """
     n_classes, unlabeled = voices[0].odds.shape[1], index < 0
     held = ~unlabeled & ~np.isnan(voices[0].odds[:, 0])
@@ -90,7 +91,7 @@ def calibrate(voices: Sequence[Voice], index: IntArray) -> Calibration:
     if not n_held:
         return found
     mean = averaged([voice.odds[held] for voice in voices], [voice.distances[held] for voice in voices], found)
-    return found._replace(exponent=_exponent(mean, index[held], float(np.median(counts))))
+    return found._replace(exponent=_exponent(mean, index[held], float(np.median(counts)), surer))
 
 
 def averaged(odds: Sequence[Array] | Array, distances: Sequence[Array] | Array, calibration: Calibration) -> Array:
@@ -187,13 +188,13 @@ def _share(named: IntArray, halves: Sequence[tuple[IntArray, IntArray]], unlabel
     return float(np.mean([(half == named)[unlabeled] for pair in halves for half in pair]))
 
 
-def _exponent(mean: Array, index: IntArray, n_labels: float) -> float:
-    """The exponent, moved from what it is beforehand as far as the labels held out (n,) say.
+def _exponent(mean: Array, index: IntArray, n_labels: float, surer: float) -> float:
+    """The exponent, moved from what it is beforehand, `surer`, as far as the labels held out (n,) say.
 
     `mean` (n, c) are their probabilities; the more labels the median class has, `n_labels`, the more they say.
     """
     counted = float(np.clip((n_labels - FEW) / (RICH - FEW), 0.0, 1.0))
-    return moved(SURER, STEPS, mean, index, counted, LEAST)
+    return moved(surer, STEPS, mean, index, counted, LEAST)
 
 
 def moved(exponent: float, steps: Array, mean: Array, index: IntArray, counted: float, least: float) -> float:

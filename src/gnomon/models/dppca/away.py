@@ -50,14 +50,15 @@ class Away:
     exact: bool
     standard: StandardRows
     columns: None = None
+    of_labels: int = 0
 
     @classmethod
-    def of(cls, standard: StandardRows, basis: Array, exact: bool) -> "Away":
+    def of(cls, standard: StandardRows, basis: Array, exact: bool, of_labels: int = 0) -> "Away":
         """Rows in a basis (p, r), which holds them all where it is exact; one read."""
         table = ScaledRows(standard.project(basis), np.zeros(basis.shape[1]), 1.0).measured()
         if exact:
             table = table.sweep(None, nothing_outside, aligned=True).rows
-        return cls(table, len(basis), basis.__matmul__, exact, standard)
+        return cls(table, len(basis), basis.__matmul__, exact, standard, of_labels=of_labels)
 
     @property
     def shape(self) -> tuple[int, int]:

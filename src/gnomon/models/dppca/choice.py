@@ -12,7 +12,7 @@ from ...targets.halves import Score, can_split, half_splits, is_rich, score_spli
 from . import anneal
 from .away import Away
 from .labeled import Labeled
-from .reduction import Reduced, at_hand, leading
+from .reduction import Reduced, Relabeled, at_hand, leading
 
 FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
 N_FACTORS = (30, 20)  # tried besides the usual number
@@ -102,10 +102,14 @@ class Trials:
 
     def __init__(self, rows: Reduced | Away, index: IntArray, options: anneal.Options) -> None:
         self.n_classes, self.options = int(index.max()) + 1, options
-        self.rows, self.index = _some_rows(rows, index)
+        kept = some_rows(rows, index, MOST_UNLABELED)
+        self.rows, self.index = _some_rows(rows, index, kept)
         self.short = leading(self.rows, SCORE_DIRECTIONS)
+        self.relabeled: Relabeled | None = None
+        self._by_labels: dict[bytes, Reduced] = {}
         self.splits: list[tuple[IntArray, IntArray]] = []
         if can_split(index):
+            self.relabeled = Relabeled.of(rows, kept, self.rows) if self.rows.of_labels else None
             self.splits = content_splits(self.rows, self.index, N_SPLITS)
         self._scores: dict[tuple[Setting, int], Score] = {}
         self._named: dict[tuple[Setting, int], tuple[IntArray, IntArray]] = {}
@@ -119,10 +123,17 @@ class Trials:
         n_labels = int(np.median(np.bincount(self.index[self.index >= 0])))
         return content_folds(self.rows, self.index, min(max(n_labels, FEWEST_FOLDS), MOST_FOLDS))
 
-    def seen(self, one: Setting) -> Reduced:
-        """The coordinates that a candidate is fitted in."""
-        n_factors, _, weight = one
-        return self.short if weight > 0 and n_factors <= MOST_FACTORS else self.rows
+    def seen(self, one: Setting, train: IntArray | None = None) -> Reduced:
+        """The coordinates that a candidate is fitted in, to all labels or to those of some rows, -1 elsewhere."""
+        short = _short(one)
+        if train is None or self.relabeled is None or np.array_equal(train, self.index):
+            return self.short if short else self.rows
+        known = train >= 0
+        rows = self._by_labels.get(known.tobytes())
+        if rows is None:
+            rows = self.relabeled.by(np.eye(self.n_classes)[train] * known[:, None])
+            self._by_labels[known.tobytes()] = rows
+        return leading(rows, SCORE_DIRECTIONS) if short else rows
 
     def fit(self, one: Setting, train: IntArray) -> anneal.Fitted:
         """Fit a candidate to labels of some rows, -1 elsewhere."""
@@ -134,15 +145,14 @@ class Trials:
             tol=SCORE_TOL,
             max_iter=0,
         )
-        seen = self.seen(one)
-        known = self._labeled_of(seen, train)
-        return anneal.fit_coordinates(seen, train, self.n_classes, options, labeled=known).value
+        known = self._labeled_of(one, train)
+        return anneal.fit_coordinates(self.seen(one, train), train, self.n_classes, options, labeled=known).value
 
-    def _labeled_of(self, seen: Reduced, train: IntArray) -> Labeled:
+    def _labeled_of(self, one: Setting, train: IntArray) -> Labeled:
         """The labeled rows of a fit, which those of all candidates share."""
-        key = seen is self.short, train.tobytes()
+        key = _short(one), train.tobytes()
         if key not in self._labeled:
-            self._labeled[key] = Labeled(seen, train, self.n_classes)
+            self._labeled[key] = Labeled(self.seen(one, train), train, self.n_classes)
         return self._labeled[key]
 
     def score(self, one: Setting, i: int) -> Score:
@@ -151,7 +161,7 @@ class Trials:
             named: list[IntArray] = []
 
             def fit_predict(train: IntArray) -> IntArray:
-                proba = anneal.class_probabilities(self.seen(one), train, self.fit(one, train).params)
+                proba = anneal.class_probabilities(self.seen(one, train), train, self.fit(one, train).params)
                 named.append(np.asarray(proba.argmax(axis=1)))
                 return named[-1]
 
@@ -256,9 +266,15 @@ def content_folds(rows: Reduced, index: IntArray, n_folds: int) -> IntArray:
     return folds
 
 
+def _short(one: Setting) -> bool:
+    """Whether a candidate is fitted in leading coordinates alone."""
+    n_factors, _, weight = one
+    return weight > 0 and n_factors <= MOST_FACTORS
+
+
 def near_rows(rows: Reduced | Away, index: IntArray, n_factors: int) -> tuple[Reduced, IntArray]:
     """Rows and directions in which a start cools: all labeled rows and some others, and where factors are few some."""
-    some, index = _some_rows(rows, index)
+    some, index = _some_rows(rows, index, some_rows(rows, index, MOST_UNLABELED))
     return leading(some, SCORE_DIRECTIONS) if n_factors <= MOST_FACTORS else some, index
 
 
@@ -267,9 +283,8 @@ def held(rows: Reduced | Away, index: IntArray) -> Reduced | Away:
     return at_hand(rows) if (index < 0).sum() <= MOST_UNLABELED else rows
 
 
-def _some_rows(rows: Reduced | Away, index: IntArray) -> tuple[Reduced, IntArray]:
-    """All labeled rows and at most `MOST_UNLABELED` others; in this process."""
-    kept = some_rows(rows, index, MOST_UNLABELED)
+def _some_rows(rows: Reduced | Away, index: IntArray, kept: IntArray) -> tuple[Reduced, IntArray]:
+    """The rows that are kept; in this process."""
     return (at_hand(rows), index) if len(kept) == len(index) else (at_hand(rows, kept), index[kept])
 
 

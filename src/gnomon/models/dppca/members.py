@@ -1,6 +1,5 @@
 """Several models of the same classes, and what each says of rows that it has not seen: what probabilities rest on."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,20 +11,25 @@ from .away import Away
 from .choice import TIE, Open, Setting, Trials
 from .mixture import Params, log_joint, odds_and_distances
 from .reduction import Reduced
+from .regression import Regression, regress
 
 MORE_SHRINKAGES = (0.5, 0.9)  # tried beside the others where only labeled rows count
+MOST_REGRESSED = 1000  # labels: with more no regression is needed beside the models
 
 
 class Member(NamedTuple):
     """A model, and what it says of some rows."""
 
     setting: Setting
-    params: Params  # in all coordinates
+    params: Params  # in the coordinates of `rows`
     voice: Voice
+    rows: Reduced | Away
 
 
 def members(trials: Trials, first: Setting, params: Params, tried: list[Setting], rows: Reduced | Away) -> list[Member]:
     """The model that was chosen, and for each other weight of unlabeled rows its best candidate, less closely fitted.
+
+    Where their weight is open, a regression on the labeled rows as well, as one without factors.
 
     Parameters
     ----------
@@ -35,7 +39,8 @@ def members(trials: Trials, first: Setting, params: Params, tried: list[Setting]
     """
     weights = dict.fromkeys(weight for *_, weight in tried)
     settings = [first] + [_best(trials, tried, weight) for weight in weights if weight != first[2]]
-    return [_member(trials, one, params if one is first else None, rows) for one in settings]
+    found = [_member(trials, one, params if one is first else None, rows) for one in settings]
+    return found + ([_regressed(trials)] if len(weights) > 1 and (trials.index >= 0).sum() <= MOST_REGRESSED else [])
 
 
 def with_more_shrinkage(tried: list[Setting], given: Open) -> list[Setting]:
@@ -56,17 +61,31 @@ def _best(trials: Trials, tried: list[Setting], weight: float) -> Setting:
 
 
 def _member(trials: Trials, one: Setting, params: Params | None, rows: Reduced | Away) -> Member:
-    seen, index, folds = trials.seen(one), trials.index, trials.folds
+    index, folds = trials.index, trials.folds
     if params is None:
-        params = embedded(trials.fit(one, index).params, seen.columns, rows.shape[1])
+        params = embedded(trials.fit(one, index).params, trials.seen(one).columns, rows.shape[1])
     odds, distances = told(params, trials.rows)
     odds[index >= 0] = np.nan
     for fold in range(int(folds.max(initial=-1)) + 1):
         out = np.flatnonzero(folds == fold)
-        without = trials.fit(one, np.where(folds == fold, -1, index)).params
-        odds[out], distances[out] = told(without, replace(seen, T=seen.T[out], outside=seen.outside[out]))
+        train = np.where(folds == fold, -1, index)
+        odds[out], distances[out] = told(trials.fit(one, train).params, trials.seen(one, train).take(out))
     halves = trials.halves(one) if (index < 0).any() else []
-    return Member(one, params, Voice(odds, distances, halves))
+    return Member(one, params, Voice(odds, distances, halves), rows)
+
+
+def _regressed(trials: Trials) -> Member:
+    index, n_classes = trials.index, trials.n_classes
+    labeled = np.flatnonzero(index >= 0)
+    regression = Regression(trials.rows, trials.relabeled, labeled)
+    found = regress(regression.gram, index[labeled], n_classes)
+    rows, params = regression.mixture(found.of_rows)
+    odds, distances = told(params, rows)
+    odds[labeled] = np.where(trials.folds[labeled, None] >= 0, found.left_out, np.nan)
+    halves = [
+        (regression.named(first, n_classes), regression.named(second, n_classes)) for first, second in trials.splits
+    ]
+    return Member((0, found.ridge, 0.0), params, Voice(odds, distances, halves), rows)
 
 
 def told(params: Params, rows: Reduced) -> tuple[Array, Array]:

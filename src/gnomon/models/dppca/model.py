@@ -20,6 +20,7 @@ from .members import members, with_more_shrinkage
 from .mixture import Params, Within
 from .reduction import CONSTANT, LIMITS, Limits, Reduced, reduce_rows
 
+SURER_OF_FEW = 0.9  # over the labels of the median class: logarithm of the exponent of the mean of models
 ABOVE = 1e-12  # relative: factors whose variance exceeds the noise by less are noise
 
 
@@ -173,8 +174,10 @@ def _fit_target(
 def _mean(trials: Trials, first: Setting, params: Params, least: int, given: Open, rows: Reduced | Away) -> Mean:
     tried = candidates(given, *rows.shape, least, trials.index)
     found = members(trials, first, params, with_more_shrinkage(tried, given), rows)
-    calibration = calibrate([one.voice for one in found], trials.index)
-    return Mean([one.setting for one in found], [in_units(rows, one.params) for one in found], calibration)
+    n_labels = float(np.median(np.bincount(trials.index[trials.index >= 0])))
+    surer = float(np.exp(SURER_OF_FEW / n_labels))
+    calibration = calibrate([one.voice for one in found], trials.index, surer)
+    return Mean([one.setting for one in found], [in_units(one.rows, one.params) for one in found], calibration)
 
 
 def in_units(rows: Reduced | Away, params: Params) -> Model:

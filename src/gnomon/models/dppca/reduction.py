@@ -11,7 +11,7 @@ from ..._types import Array, IntArray
 from ...numerics.folds import ranks
 from ...numerics.linalg import orthonormal_columns, parting_none, rank_of, symmetrize, top_eigh
 from ...rows.contract import Rows
-from ...rows.standard import StandardRows
+from ...rows.standard import ScaledRows, StandardRows
 from ...rows.threads import one_thread
 from .away import Away
 
@@ -43,6 +43,7 @@ class Reduced:
     exact: bool
     standard: StandardRows
     columns: IntArray | None = None  # those that these coordinates are of another basis
+    of_labels: int = 0  # how many coordinates, the last ones, labels have made
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -74,7 +75,7 @@ def at_hand(rows: Reduced | Away, some: IntArray | None = None) -> Reduced:
     if isinstance(rows, Reduced):
         return rows if some is None else rows.take(some)
     T, outside = rows.kept(some)
-    return Reduced(T, outside, rows.n_features, rows.expand, rows.exact, rows.standard)
+    return Reduced(T, outside, rows.n_features, rows.expand, rows.exact, rows.standard, of_labels=rows.of_labels)
 
 
 def reduce_rows(rows: Rows, extra: Array, limits: Limits = LIMITS) -> Reduced | Away:
@@ -94,15 +95,53 @@ def reduce_rows(rows: Rows, extra: Array, limits: Limits = LIMITS) -> Reduced | 
         values, B = top_eigh(sums.xx, p)
         rank = rank_of(values, 1e-13 * p)
         B = B[:, : min(rank, max(limits.n_leading, limits.entries // n))]
-        exact = B.shape[1] == rank
+        exact, of_labels = B.shape[1] == rank, 0
     else:
-        B, exact = _leading_directions(standard, sums.xy, summary.squares, limits), False
+        B, of_labels = _leading_directions(standard, sums.xy, summary.squares, limits)
+        exact = False
     if rows.elsewhere:
-        return Away.of(standard, B, exact)
+        return Away.of(standard, B, exact, of_labels)
     if exact:
         return Reduced(standard.times(B), np.zeros(n), p, B.__matmul__, True, standard)
     projected = standard.project(B)
-    return Reduced(projected.gather(), projected.gather("outside"), p, B.__matmul__, False, standard)
+    T, outside = projected.gather(), projected.gather("outside")
+    return Reduced(T, outside, p, B.__matmul__, False, standard, of_labels=of_labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Relabeled:
+    """Some rows of a large table in coordinates of which other labels have made the last ones.
+
+    Rows whose labels have made a coordinate lie off the others of their class along it, and a model that is fitted
+    there without their labels still knows them.
+    """
+
+    rows: Reduced  # by all labels
+    table: ScaledRows  # the same rows, whole
+    leading: Array  # (p, r) directions that no label has made
+
+    @classmethod
+    def of(cls, rows: Reduced | Away, some: IntArray, kept: Reduced) -> "Relabeled":
+        """Of all rows those that are `kept`."""
+        leading = np.eye(kept.shape[1])[:, : kept.shape[1] - kept.of_labels]
+        return cls(kept, rows.standard.taken(some), rows.expand(leading))
+
+    def by(self, one_of_c: Array) -> Reduced:
+        """The rows, where labels of some of them are one-of-C columns (n, c)."""
+        T, r = self.rows.T, self.leading.shape[1]
+        B = orthonormal_columns(self.table.back(one_of_c), self.leading)
+        return self._in(np.hstack([self.leading, B]), np.hstack([T[:, :r], self.table.times(B)]), B.shape[1])
+
+    def along(self, weights: Array) -> tuple[Reduced, Array]:
+        """The rows in a basis of the sums of rows with weights (n, c), and these sums there (r, c)."""
+        sums = self.table.back(weights)
+        B = orthonormal_columns(sums)
+        return self._in(B, self.table.times(B), B.shape[1]), B.T @ sums
+
+    def _in(self, B: Array, T: Array, of_labels: int) -> Reduced:
+        length = np.einsum("ij,ij->i", self.rows.T, self.rows.T) + self.rows.outside
+        outside = np.maximum(length - np.einsum("ij,ij->i", T, T), 0.0)
+        return replace(self.rows, T=T, outside=outside, expand=B.__matmul__, columns=None, of_labels=of_labels)
 
 
 def _varying(standard: StandardRows) -> StandardRows:
@@ -128,7 +167,7 @@ def principal_rows(rows: Rows, most: int, limits: Limits = LIMITS) -> Reduced:
         B = B[:, values > RANK * max(float(values.max(initial=0.0)), TINY)]
     else:
         none = np.zeros((p, 0))
-        B = _leading_directions(standard, none, summary.squares, limits._replace(n_leading=most))
+        B, _ = _leading_directions(standard, none, summary.squares, limits._replace(n_leading=most))
         T = standard.times(B)
         B = B @ top_eigh(T.T @ T, B.shape[1])[1]
     found = standard.project(B)
@@ -147,8 +186,8 @@ def leading(rows: Reduced, most: int) -> Reduced:
     return replace(rows, T=np.ascontiguousarray(rows.T[:, kept]), outside=rows.outside + lost, columns=kept)
 
 
-def _leading_directions(rows: StandardRows, sums: Array, squares: Array, limits: Limits) -> Array:
-    """Leading principal directions by subspace iteration, then the sums of rows.
+def _leading_directions(rows: StandardRows, sums: Array, squares: Array, limits: Limits) -> tuple[Array, int]:
+    """Leading principal directions by subspace iteration, then those of the sums of rows, and how many these are.
 
     The first block is random numbers by what the columns hold, `squares` (p,) first, so that neither a seed nor the
     order of rows or columns moves the directions, which are not iterated until they converge.
@@ -163,4 +202,5 @@ def _leading_directions(rows: StandardRows, sums: Array, squares: Array, limits:
         product = rows.gram_product(Q)
         vectors = top_eigh(symmetrize(Q.T @ product), min(limits.n_leading, Q.shape[1]))[1]
         leading = orthonormal_columns(product @ vectors)
-        return np.hstack([leading, orthonormal_columns(sums, leading)])
+        of_sums = orthonormal_columns(sums, leading)
+        return np.hstack([leading, of_sums]), of_sums.shape[1]
