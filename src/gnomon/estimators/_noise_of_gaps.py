@@ -3,14 +3,20 @@
 Entries o are observed, m are not. With loadings W, noise variance s2 and M = W_o'W_o + s2 I, what fills m is
 W_m M^-1 W_o' x_o, so that noise moves the projection by (D_o + W_o K)'e_o with K = M^-1 W_m'D_m, and what the observed
 entries do not tell of the scores by s2 K'z, z ~ N(0, I).
+
+What fills gaps has no noise of its own, and has learned some of that of the others: filled rows show less than there is.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._types import Array, BoolArray
-from ._noise_of_map import MapNoise
+from ._noise_of_map import MapNoise, Noise, n_signal
+
+LEAST_FREE = 0.1  # share of the observed entries that a PPCA leaves to the noise
+MOST_NOISE = 4.0  # times what filled rows show
 
 
 def moved_by_gaps(noise: MapNoise, components: Array, ppca: Any, missing: BoolArray) -> Array:
@@ -26,6 +32,26 @@ def moved_by_gaps(noise: MapNoise, components: Array, ppca: Any, missing: BoolAr
     turned = share.transpose(0, 2, 1)
     moves = turned @ _summed(filled, both * noise.variances[:, None], both) @ share
     return np.asarray((moves + s2**2 * (K.transpose(0, 2, 1) @ K))[place.ravel()])
+
+
+def noise_with_gaps(noise: Noise, ppca: Any, fit: Callable[[int, Array], Any], X: Array) -> Noise:
+    """Noise of rows X (n, p) that miss entries, of which filled rows show less than there is.
+
+    There is that of a PPCA with as many components as stand out of the noise, `fit(k, X)`, over the degrees of freedom
+    that these leave; `ppca` has enough of them, and more have taken noise for signal.
+    """
+    n, p = X.shape
+    n_seen, W, s2 = np.count_nonzero(~np.isnan(X)), np.asarray(ppca.components_, dtype=np.float64), ppca.noise_variance_
+    rows, squares = n_seen / p, np.linalg.eigvalsh(W @ W.T)[::-1] + s2
+    squares = squares[: max(int(rows) - 2, 0)]
+    k = n_signal(rows * squares, float(rows * ((W**2).sum() + p * s2)), rows, p)
+    learned = fit(k, X) if 0 < k < p else None
+    if learned is None:
+        return noise
+    free = max(n_seen - k * (n + p - k) - (p - k), LEAST_FREE * n_seen)
+    found = float(learned.noise_variance_) * n_seen * (p - k) / free
+    times = float(np.clip(found / (noise.variances * noise.units[:, 0] ** 2).sum(), 1.0, MOST_NOISE))
+    return noise._replace(variances=times * noise.variances, total=times * noise.total)
 
 
 def widened(covs: Array, complete: Array, with_gaps: Array, *, linear: bool) -> Array:

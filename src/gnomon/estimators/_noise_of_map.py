@@ -168,7 +168,7 @@ def noise_of_rows(rows: Rows, observed: Array | None = None, units: Array | None
     return Noise(left, float(left.sum()), found, np.sqrt(np.minimum(found.squares / least, 1.0)), units)
 
 
-def n_signal(values: Array, energy: float, n: int, p: int) -> int:
+def n_signal(values: Array, energy: float, n: float, p: int) -> int:
     """How many leading eigenvalues noise alone does not reach (Marchenko and Pastur), once the others are noise.
 
     `values`, falling, are those of n rows about their mean, and `energy` all their squares.

@@ -19,7 +19,7 @@ from ._estimator import at_most, integer, rules
 from ._imputation import Imputer
 from ._linear_pupil import LinearPupil, as_estimator, line_of, linear_pupil
 from ._monitored import Monitored
-from ._noise_of_gaps import moved_by_gaps, widened
+from ._noise_of_gaps import moved_by_gaps, noise_with_gaps, widened
 from ._noise_of_map import MapNoise, map_noise, moved, noise_in_units, of_the_fit
 from ._noise_of_preparations import PreparedNoise, moved_prepared, noise_of_preparations
 from ._number_guide import NumberGuide, read_numbers
@@ -435,6 +435,9 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
         self._noise = self._noise_prepared = None
         if noise is None:
             return
+        if rows.masked and self._gaussian is not None:
+            X = rows.gather().astype(np.float64, copy=False)
+            noise = noise_with_gaps(noise, self._gaussian, lambda k, X: PPCA(k).fit(X), X)
         self._noise = tuple(map_noise(noise, complete, self.components_, gaps=self._gaussian is not None))
         if self.projection_ in (ALL, LABELS_ALONE):
             T = (union if self.projection_ == ALL else preparations[self._lda_preparation][1]).T
