@@ -4,7 +4,8 @@ Entries o are observed, m are not. With loadings W, noise variance s2 and M = W_
 W_m M^-1 W_o' x_o, so that noise moves the projection by (D_o + W_o K)'e_o with K = M^-1 W_m'D_m, and what the observed
 entries do not tell of the scores by s2 K'z, z ~ N(0, I).
 
-What fills gaps has no noise of its own, and has learned some of that of the others: filled rows show less than there is.
+What fills gaps has no noise of its own, and has learned some of that of the others: filled rows show less of it than
+there is.
 """
 
 from collections.abc import Callable
