@@ -119,3 +119,13 @@ def test_leading_directions_of_a_large_table_hold_the_model(rng):
 
 
 # what "auto" compares by
+
+
+@pytest.mark.parametrize("n_labels, wanted", [(2, np.exp(0.3)), (3, np.exp(0.3)), (1, 1.0)])
+def test_the_mean_of_models_is_surer_the_fewer_labels_there_are(rng, n_labels, wanted):
+    X, index = planted(rng)
+    index[3 * n_labels :] = -1
+    index[: 3 * n_labels] = np.arange(3 * n_labels) % 3
+    labels = [dppca.Labels(index, 3)]
+    found = dppca.fit(read(X), labels, 2, dppca.Open(3, 1e-3, "auto"), Options(), mean=True).targets[0]
+    assert found.mean.calibration.exponent == pytest.approx(wanted)

@@ -20,7 +20,7 @@ from .members import members, with_more_shrinkage
 from .mixture import Params, Within
 from .reduction import CONSTANT, LIMITS, Limits, Reduced, reduce_rows
 
-SURER_OF_FEW = 0.9  # over the labels of the median class: logarithm of the exponent of the mean of models
+SURER_OF_FEW = 0.9  # over the labels of the median class, three at least: log of the exponent of the mean of models
 ABOVE = 1e-12  # relative: factors whose variance exceeds the noise by less are noise
 
 
@@ -175,7 +175,7 @@ def _mean(trials: Trials, first: Setting, params: Params, least: int, given: Ope
     tried = candidates(given, *rows.shape, least, trials.index)
     found = members(trials, first, params, with_more_shrinkage(tried, given), rows)
     n_labels = float(np.median(np.bincount(trials.index[trials.index >= 0])))
-    surer = float(np.exp(SURER_OF_FEW / n_labels))
+    surer = float(np.exp(SURER_OF_FEW / max(n_labels, 3.0)))
     calibration = calibrate([one.voice for one in found], trials.index, surer)
     return Mean([one.setting for one in found], [in_units(one.rows, one.params) for one in found], calibration)
 
