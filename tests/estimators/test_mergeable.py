@@ -24,7 +24,7 @@ CASES = {
     "text": (SPPCA(2), TEXT, {"classes": ["a", "b", "c"]}),
     "all labeled": (SPPCA(2), Y, {"classes": [0, 1, 2]}),
     "label_weight": (SPPCA(2, label_weight=20.0), LABELS, {"classes": [0, 1, 2]}),
-    "private": (SPPCA(1, n_private=1), LABELS, {"classes": [0, 1, 2]}),
+    "private": (SPPCA(1, n_private=1, tol=1e-8), LABELS, {"classes": [0, 1, 2]}),
     "numbers": (SPPCA(2), NUMBERS, {}),
     "per output": (SPPCA(2, output_noise="per_output"), NUMBERS, {}),
     "late": (SPPCA(2), LATE, {}),

@@ -195,7 +195,7 @@ class HeldProducts:
         return self._xx @ Q if self._xx.ndim == 2 else self._xx[:, None] * Q, self._X @ Q
 
     def every(self) -> tuple[Array, Array]:
-        return self._xx if self._xx.ndim == 2 else np.diag(self._xx), self._X
+        return np.diag(self._xx) if self._xx.ndim == 1 else self._xx @ np.eye(self.size), self._X
 
     def back(self, U: Array) -> Array:
         return self._weighted.T @ U
