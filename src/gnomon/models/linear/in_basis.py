@@ -307,7 +307,7 @@ class GaussianInBasis(ModelInBasis):
         joint, C = leading(self.data.coded.joint(self.data.basis), self.data.basis.view(), self.k)
         starts = [start_without_labels(joint, self.k)]
         if em.curved:
-            ratios = FEW_LOG_RATIOS if em.label_weight <= 0.5 * em.view.weight else START_LOG_RATIOS
+            ratios = FEW_LOG_RATIOS if em.label_weight <= 0.5 * em.view.weight else START_LOG_RATIOS[1:]
             starts += gaussian_starts(joint, self.k, self.rules, ratios)
         else:
             starts = gaussian_starts(joint, self.k, self.rules, START_LOG_RATIOS)
