@@ -19,6 +19,7 @@ from .sites_em import Rules, Sums
 State = tuple[Params, Sums]  # in the basis, and the statistics near which those of the next parameters lie
 START_ACCURACY = 1e-3
 INNER_ACCURACY = 0.2  # of a basis that will grow, beside the residual outside
+LAST_BUT_ONE = 3.0  # times the tolerance: with less to be left outside at the pace of the last expansion, it ends there
 LAST_ACCURACY = 0.05  # of the last one, beside the tolerance
 
 
@@ -93,7 +94,9 @@ def grow(
             params, n_new = _appended(basis, params, D, tol / outside, expected)
         if n_new:
             sharpened, expansions = False, expansions + 1
-            accuracy = max(INNER_ACCURACY * outside, model.share * tol)  # no sharper than what the basis leaves
+            foreseen = outside * outside / before if np.isfinite(before) else outside
+            last = foreseen <= LAST_BUT_ONE * tol  # no sharper than what the basis leaves
+            accuracy = model.share * tol if last else max(INNER_ACCURACY * outside, model.share * tol)
         elif sharpened and left > tol:
             status = Status.MAX_ITER if found.status is Status.MAX_ITER else Status.STALLED
             break
