@@ -32,7 +32,7 @@ NOISE_FLOOR = 1e-6  # smallest noise variance, relative to the variance of x
 MOMENT_SIDE = 32  # up to this many coordinates, p x p products per component are cheaper than more iterations
 GRAM_SIDE = 1500  # up to this many rows, a table with more columns is rotated to its row space first
 HOPELESS = 5.0  # nats per row below another start once steps are short: hundreds of them would not make up for it
-FAR = 0.5  # nats per row below a maximum at which a start is given up; none that won was more than .05 below
+FAR = 0.5  # nats per row below a maximum at which a start is given up; at .2 a few tables lose their best one
 PARTITION_ROWS, PARTITION_ENTRIES = 1000, 1 << 22  # k-means for the start reads so many rows, or entries if more
 
 
