@@ -157,14 +157,13 @@ def newton_step(
         return _factorized(H, gradient, penalty, held, weight, normal)
     by_output = np.asarray(np.linalg.inv(H + np.diag(penalty + 1e-9 * weight)))
     by_input = np.asarray(np.linalg.inv(z1z1 / weight + 1e-9 * np.eye(m)))
-    left, right = np.zeros((1, h, h)), by_input[None]  # nothing is lost
-    if normal is not None:
-        left, right = normal.held(by_output[None], by_input[None])
+    lost = None if normal is None else normal.held(by_output[None], by_input[None])
 
     def nearly(R: Array) -> Array:
         """As if curvatures and predictors varied independently."""
         found = by_output @ R.reshape(h, m) @ by_input
-        found -= left[0] @ found @ right[0]
+        if lost is not None:
+            found -= lost[0][0] @ found @ lost[1][0]
         found[held, -1] = 0.0
         return np.asarray(found.ravel())
 

@@ -227,7 +227,6 @@ class Metric:
         self.of_x_noise = 2.0 / (view.weight * np.maximum(rest, 1e-300))
         self._set_noises(models)
         self.labels = Labels(curved, models, found)
-        self.turning = found.slope_x  # by which V and loadings outside are felt together
 
     def _set_outside(self, variances: Array) -> None:
         """For every axis the gaps of all dimensions, and what outputs of this curvature (s, q, q) add."""
@@ -257,8 +256,9 @@ class Metric:
         R, span, root = self.found.R, self.span, self.root[:, None]
         of_W, of_V = W @ R, V @ R
         labels, of_b = self.labels(of_V, b)
-        outside = self._outside(of_W + self.turning.swapaxes(1, 2) @ (labels / self.u[:, None]))
-        more = self.labels(self.turning @ outside / self.u[:, None], np.zeros_like(b))
+        turning = self.found.slope_x  # by which V and loadings outside are felt together
+        outside = self._outside(of_W + turning.swapaxes(1, 2) @ (labels / self.u[:, None]))
+        more = self.labels(turning @ outside / self.u[:, None], np.zeros_like(b))
         labels, of_b = labels + more[0], of_b + more[1]
         of_span = span.swapaxes(1, 2) @ of_W
         of_span = (of_span + self._back(self.V.swapaxes(1, 2) @ of_V)) * root

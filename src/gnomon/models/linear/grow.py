@@ -95,8 +95,8 @@ def grow(
         if n_new:
             sharpened, expansions = False, expansions + 1
             foreseen = outside * outside / before if np.isfinite(before) else outside
-            last = foreseen <= LAST_BUT_ONE * tol  # no sharper than what the basis leaves
-            accuracy = model.share * tol if last else max(INNER_ACCURACY * outside, model.share * tol)
+            left_by_it = 0.0 if foreseen <= LAST_BUT_ONE * tol else INNER_ACCURACY * outside
+            accuracy = max(left_by_it, model.share * tol)  # no sharper than what the basis leaves
         elif sharpened and left > tol:
             status = Status.MAX_ITER if found.status is Status.MAX_ITER else Status.STALLED
             break

@@ -305,12 +305,11 @@ class GaussianInBasis(ModelInBasis):
     def _starts(self, em: BasisEM) -> list[Params]:
         """They turn with the basis and use no random numbers: no order of rows nor a seed decides between optima."""
         joint, C = leading(self.data.coded.joint(self.data.basis), self.data.basis.view(), self.k)
-        starts = [start_without_labels(joint, self.k)]
+        begun, ratios = list[Params](), START_LOG_RATIOS
         if em.curved:
+            begun = [start_without_labels(joint, self.k)]
             ratios = FEW_LOG_RATIOS if em.label_weight <= 0.5 * em.view.weight else START_LOG_RATIOS[1:]
-            starts += gaussian_starts(joint, self.k, self.rules, ratios)
-        else:
-            starts = gaussian_starts(joint, self.k, self.rules, START_LOG_RATIOS)
+        starts = begun + gaussian_starts(joint, self.k, self.rules, ratios)
         starts = [at._replace(W_x=C @ at.W_x, m_x=np.zeros(len(C))) for at in starts]
         if self.rules.noise == "fixed":
             starts = [start._replace(y_noise_var=self.noise) for start in starts]

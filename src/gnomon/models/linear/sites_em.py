@@ -281,14 +281,12 @@ def moved(of_x: OfX, params: Params, steps: Steps, share: float, n_guided: int) 
     W_y = params.W_y + change[:, :-1]
     if n_guided < L.shape[1]:
         L = L @ turn_of(W_y @ L, n_guided)
-        of_guided = L.copy()
-        of_guided[:, n_guided:] = 0.0
-    else:
-        of_guided = L
+    loadings = W_y @ L
+    loadings[:, n_guided:] = 0.0
     return x._replace(
         W_x=x.W_x @ L,
         m_x=x.m_x + x.W_x @ mean,
-        W_y=W_y @ of_guided,
+        W_y=loadings,
         m_y=params.m_y + change[:, -1] + W_y @ mean,
         y_noise_var=params.y_noise_var * np.exp(length * steps.log_noise),
     )
