@@ -106,7 +106,7 @@ class Trials:
         self.rows, self.index = _some_rows(rows, index, kept)
         self.short = leading(self.rows, SCORE_DIRECTIONS)
         self.relabeled: Relabeled | None = None
-        self._by_labels: dict[bytes, Reduced] = {}
+        self._by_labels: dict[tuple[bool, bytes], Reduced] = {}
         self.splits: list[tuple[IntArray, IntArray]] = []
         if can_split(index):
             self.relabeled = Relabeled.of(rows, kept, self.rows) if self.rows.of_labels else None
@@ -128,12 +128,19 @@ class Trials:
         short = _short(one)
         if train is None or self.relabeled is None or np.array_equal(train, self.index):
             return self.short if short else self.rows
+        return self._relabeled(train, short)
+
+    def _relabeled(self, train: IntArray, short: bool) -> Reduced:
+        assert self.relabeled is not None
         known = train >= 0
-        rows = self._by_labels.get(known.tobytes())
-        if rows is None:
-            rows = self.relabeled.by(np.eye(self.n_classes)[train] * known[:, None])
-            self._by_labels[known.tobytes()] = rows
-        return leading(rows, SCORE_DIRECTIONS) if short else rows
+        key = short, known.tobytes()
+        if key not in self._by_labels:
+            self._by_labels[key] = (
+                leading(self._relabeled(train, False), SCORE_DIRECTIONS)
+                if short
+                else self.relabeled.by(np.eye(self.n_classes)[train] * known[:, None])
+            )
+        return self._by_labels[key]
 
     def fit(self, one: Setting, train: IntArray) -> anneal.Fitted:
         """Fit a candidate to labels of some rows, -1 elsewhere."""

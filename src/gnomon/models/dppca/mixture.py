@@ -105,10 +105,8 @@ def odds_and_distances(params: Params, joint: Array, n_features: int) -> tuple[A
 
     Distances are in within-class deviations.
     """
-    with np.errstate(divide="ignore"):
-        density = np.where(params.prior > 0.0, joint - np.log(params.prior), -np.inf).max(axis=1)
-    distances = -2.0 * density - params.within.logdet(n_features) - n_features * LOG_2PI
-    return joint - joint.max(axis=1, keepdims=True), np.maximum(distances, 0.0)
+    odds, distances = multipliers([params], n_features).odds_and_distances(joint[:, None])
+    return odds[:, 0], distances[:, 0]
 
 
 def responsibilities(joint: Array, index: IntArray | None) -> Array:
