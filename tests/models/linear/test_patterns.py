@@ -270,7 +270,14 @@ class TestGroupOutputs:
         assert len(o.patterns) == 1 or len(o.ungrouped) > 0
         assert len(o.majority) + len(o.others) == 30
 
-    def test_patterns_of_few_rows_beside_dimensions_are_kept_row_by_row(self, most_moments):
+    def test_patterns_of_few_rows_beside_dimensions_are_kept_row_by_row(self, most_moments, monkeypatch):
+        monkeypatch.setattr(patterns_module, "LEAST_MOMENTS", 0)
         Y = np.repeat([[0.0, 0.0], [0.0, np.nan], [np.nan, 0.0]], [15, 8, 7], axis=0)
         o = group_outputs(Y, np.ones(30), 5)
         assert_array_equal(o.ungrouped, np.arange(23, 30) if most_moments else np.arange(15, 30))
+
+    def test_of_few_patterns_moments_are_taken_however_few_rows_they_have(self, rng, most_moments):
+        Y = np.repeat([[np.nan, np.nan], [0.0, np.nan], [np.nan, 0.0]], [30, 3, 2], axis=0)
+        assert len(group_outputs(Y, np.ones(35), 5).ungrouped) == (0 if most_moments else 5)
+        many = np.where(rng.random((40, 12)) < 0.5, 0.0, np.nan)
+        assert len(group_outputs(many, np.ones(40), 5).ungrouped) > 30

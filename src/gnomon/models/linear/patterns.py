@@ -24,6 +24,7 @@ from .pattern_moments import ByMoments
 
 MOST_MOMENTS = 1 << 24  # numbers that second moments of patterns take together; rows of rarer ones are kept one by one
 FEWEST, FEWEST_EACH = 20, 1.5  # rows of a pattern, and rows for each dimension, that cost less than their moments
+LEAST_MOMENTS = 1 << 13  # numbers of moments up to which they cost less than looking after rows at all
 HELD_ROWS = 8  # rows for each column, up to which products with them cost less than their moments
 
 
@@ -67,8 +68,10 @@ def group_outputs(Y: Array, weights: Array, k: int) -> Outputs:
         in_order = [np.flatnonzero(without), *(inside for inside in in_order if len(inside))]
     counts = np.array([len(inside) for inside in in_order])
     by_size = np.lexsort(([inside[:1].sum() for inside in in_order], -counts))  # then by the first row
-    most = MOST_MOMENTS // (6 * k + Y.shape[1]) ** 2
-    n_kept = max(1, min(most, int((counts >= FEWEST + FEWEST_EACH * k).sum())))
+    size = (6 * k + Y.shape[1]) ** 2
+    n_kept = max(1, min(MOST_MOMENTS // size, int((counts >= FEWEST + FEWEST_EACH * k).sum())))
+    if (len(counts) - n_kept) * size <= min(LEAST_MOMENTS, MOST_MOMENTS):
+        n_kept = len(counts)
     rows = [in_order[g] for g in by_size[:n_kept]]
     outputs = [np.flatnonzero(observed[r[0]]) for r in rows]
     frequent = tuple((o, r) for o, r in zip(outputs[1:], rows[1:], strict=True))
