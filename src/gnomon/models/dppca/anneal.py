@@ -7,13 +7,13 @@ import numpy as np
 
 from ..._types import Array, IntArray, Result, Status
 from ...numerics.folds import ranks
-from ...numerics.linalg import orthonormal_columns, parting_none, rank_of
+from ...numerics.linalg import orthonormal_columns, parting_none
 from ...numerics.linear_gaussian import LOG_2PI
 from ...rows.threads import one_thread
 from ...solvers.em import Packing, run_em
 from .away import Away
 from .expected import Here, Known, Odds, Point, There
-from .labeled import FLOOR, NOTHING, START_SHRINKAGE, Labeled
+from .labeled import FLOOR, START_SHRINKAGE, Labeled
 from .mixture import Params, Within, log_odds, responsibilities
 from .reduction import Reduced
 
@@ -25,6 +25,7 @@ CLOSE = 1e-2  # relative: the least distance of eigenvalues by which directions 
 SAME = 0.03  # length of a step between the ends of two starts that come to the same
 SPARE = 16  # directions of the span of factors beside them and the classes
 WHOLE = 1.3  # of that size: up to so many coordinates factors are sought in all
+AT_ONCE = 4  # the same where all rows have labels, and fits with any number of factors share them
 MOST_SPANS = 100  # in which factors are sought at a point
 SMALL = 1 << 22  # coordinates up to which one thread is faster than several that wait for one another
 
@@ -110,6 +111,7 @@ class Problem:
     """Reduced rows with their labels and weights: what one EM needs."""
 
     all_alike = False  # whether every row counts as much, whatever its label
+    at_once = False  # whether all factors follow from the labeled rows, and are found in no span
     _last: tuple[Any, Point] | None = None  # responsibilities, and the moments that follow
 
     def __init__(
@@ -141,6 +143,13 @@ class Problem:
         self.size = float(np.trace(self.scatter))
         self.n_factors = min(options.n_factors, self.shape[1], self.p)
         self.given = options.noise_variance != "half" and options.shrinkage == 0.0  # the level
+        few = labeled.few or len(self.scatter) <= AT_ONCE * self._width
+        self.at_once = self.all_labeled and few
+
+    @property
+    def _width(self) -> int:
+        """How many directions a span has."""
+        return self.n_factors + len(self.counts) + SPARE
 
     def _weigh(self, gram: Array, beyond: float) -> None:
         weight = self.options.unlabeled_weight
@@ -187,7 +196,7 @@ class Problem:
 
     def span(self) -> Span:
         """Leading directions of the rows, or all where these are hardly more."""
-        r, q = len(self.scatter), self.n_factors + len(self.counts) + SPARE
+        r, q = len(self.scatter), self._width
         if r <= WHOLE * q:
             return Span.whole(self.scatter)
         if self.all_alike and isinstance(self._all, Reduced):
@@ -241,7 +250,7 @@ class Problem:
     def maximum(self, point: Point, span: Span) -> "Setting":
         """The maximum at a point, its level set anew, with factors sought in ever wider spans until none moves."""
         (params, level), step, q = self.at(point, None, span), 0.0, len(span.scatter)
-        if q < len(self.scatter) and not self.few:
+        if q < len(self.scatter) and not self.at_once:
             for _ in range(MOST_SPANS):
                 before, span = params, self.widened(point, params, span).leading(2 * q)
                 params, level = self.at(point, None, span)
@@ -249,11 +258,6 @@ class Problem:
                 if step <= self.options.tol:
                     break
         return Setting(self.e_step(params, level), level, span, 1, step)
-
-    @property
-    def few(self) -> bool:
-        """Whether factors follow from the rows that count themselves, so few they are."""
-        return self.all_labeled and 2 * len(self.L) <= len(self.scatter)
 
     def _span(self, kept: Array, more: Array, roots: Array) -> Span:
         """The span of orthonormal directions and more."""
@@ -267,12 +271,11 @@ class Problem:
         return Span(basis @ vectors, vectors.T @ scatter @ vectors, values[::-1])
 
     def factors(self, point: Point, span: Span) -> tuple[Array, Array]:
-        """Leading eigenpairs of the within-class covariance; from the rows themselves where few rows count."""
+        """Leading eigenpairs of the within-class covariance."""
+        if self.at_once:
+            values, Q = self.labeled.axes
+            return values[: self.n_factors] / self.count, Q[:, : self.n_factors]
         counts, means = point
-        if self.few:
-            U, sizes, _ = np.linalg.svd((self.L - means[self.labels]).T, full_matrices=False)
-            kept = min(rank_of(sizes, NOTHING, NOTHING), self.n_factors)
-            return sizes[:kept] ** 2 / self.count, U[:, :kept]
         roots = (means @ span.basis) * np.sqrt(counts)[:, None]
         values, vectors = np.linalg.eigh((span.scatter - roots.T @ roots) / self.count)
         return values[: -self.n_factors - 1 : -1], span.basis @ vectors[:, : -self.n_factors - 1 : -1]
@@ -333,8 +336,7 @@ def fit_coordinates(
     """
     with one_thread(when=rows.shape[0] * rows.shape[1] <= SMALL):
         problem = Problem(rows, index, n_classes, options, labeled)
-        at = (rows, index) if problem.all_labeled or near is None else near
-        found = _from_starts(problem, at, 1 if problem.all_labeled else options.n_init)
+        found = [_by_labels(problem)] if problem.all_labeled else _from_starts(problem, near or (rows, index))
     best = max(found, key=lambda result: result.path[-1])
     params = best.value.stats.params
     fitted = Fitted(params, best.value.stats.log_likelihood)
@@ -350,23 +352,30 @@ def class_probabilities(rows: Reduced, index: IntArray, params: Params) -> Array
         return responsibilities(rows.T @ slopes.T + offsets, index)
 
 
-def _from_starts(problem: Problem, near: tuple[Reduced | Away, IntArray], n_init: int) -> "list[Result[Setting]]":
+def _by_labels(problem: Problem) -> "Result[Setting]":
+    """The maximum where all rows have labels: nothing is hidden."""
+    span = Span.whole(problem.scatter) if problem.at_once else problem.span()
+    found = problem.maximum(problem.rows.moments(problem.labeled.one_hot.T), span)
+    status = Status.CONVERGED if found.residual <= problem.options.tol else Status.MAX_ITER
+    end = {"n_iter": 1, "residual": found.residual}
+    return Result(found, status, np.array([found.stats.objective]), end)
+
+
+def _from_starts(problem: Problem, near: tuple[Reduced | Away, IntArray]) -> "list[Result[Setting]]":
     """Cool from several temperatures near by, then ascend on all rows; starts that come to the same do so once.
 
     All ascend at the level that the first one sets: at levels of their own the lowest would win, not the best classes.
     """
     o, (rows, index) = problem.options, near
     there = problem
-    if rows.shape != problem.shape and not problem.all_labeled:
+    if rows.shape != problem.shape:
         n_known = len(problem.labels)
         share = (problem.shape[0] - n_known) / (len(index) - n_known)
         there = Problem(rows, index, len(problem.counts), o._replace(unlabeled_weight=share * o.unlabeled_weight))
     starts: list[Setting] = []
     found: list[Result[Setting]] = []
-    for i in range(n_init):
-        start = _cool(there, 1.0 if problem.all_labeled else o.annealing.temperature(i))
-        if not problem.all_labeled:
-            start = _settle(there, start, max(NEAR, o.tol))
+    for i in range(o.n_init):
+        start = _settle(there, _cool(there, o.annealing.temperature(i)), max(NEAR, o.tol))
         same = [step_length(other.stats.params, start.stats.params) for other in starts]
         starts.append(start)
         if same and min(same) <= SAME:
@@ -477,11 +486,6 @@ def _climb(problem: Problem, now: Setting, level: Level | None, tol: float, max_
 def ascend(problem: Problem, start: Setting, level: Level | None) -> Result[Setting]:
     """Set the level, if none is given, then ascend at it."""
     o = problem.options
-    if problem.all_labeled:
-        start = problem.maximum(problem.moments(start.stats), start.span)
-        status = Status.CONVERGED if start.residual <= o.tol else Status.MAX_ITER
-        end = {"n_iter": 1, "residual": start.residual}
-        return Result(start, status, np.array([start.stats.objective]), end)
     tol, unsettled = max(o.annealing.tol, o.tol), 0.0
     if level is None and not problem.given and start.settled > tol:
         start = _settle(problem, start, tol)

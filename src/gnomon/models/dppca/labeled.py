@@ -32,13 +32,38 @@ class Labeled:
         return self.L.T @ self.L
 
     @cached_property
+    def means(self) -> Array:
+        """Class means (c, r)."""
+        return np.asarray((self.one_hot.T @ self.L) / self.counts[:, None])
+
+    @cached_property
+    def few(self) -> bool:
+        """Whether directions within classes follow from the rows themselves, so few they are."""
+        return 2 * len(self.L) <= self.L.shape[1]
+
+    @cached_property
+    def _deviations(self) -> tuple[Array, Array]:
+        """Singular values of the deviations from the class means, and their directions."""
+        U, sizes, _ = np.linalg.svd((self.L - self.means[self.labels]).T, full_matrices=False)
+        kept = rank_of(sizes, NOTHING, NOTHING)
+        return sizes[:kept], U[:, :kept]
+
+    @cached_property
+    def axes(self) -> tuple[Array, Array]:
+        """Eigenvalues of the scatter within classes, falling, and their directions; where rows are few no others."""
+        if self.few:
+            sizes, U = self._deviations
+            return sizes**2, U
+        roots = self.means * np.sqrt(self.counts)[:, None]
+        values, U = np.linalg.eigh(self.gram - roots.T @ roots)
+        return values[::-1], U[:, ::-1]
+
+    @cached_property
     def lda(self) -> tuple[Array, Within, float]:
         """Class means (c, r), the covariance by ridge LDA, and the mean variance within classes."""
-        n, means = len(self.L), (self.one_hot.T @ self.L) / self.counts[:, None]
+        n, means = len(self.L), self.means
+        sizes, U = self._deviations
         deviations = self.L - means[self.labels]
         variance = float((deviations**2).sum() + self.outside) / n / self.p
         noise = max(START_SHRINKAGE * (variance if variance > FLOOR else 1.0), FLOOR)
-        U, sizes, _ = np.linalg.svd(deviations.T, full_matrices=False)
-        kept = rank_of(sizes, NOTHING, NOTHING)
-        values = (1.0 - START_SHRINKAGE) * sizes[:kept] ** 2 / n + noise
-        return means, Within(U[:, :kept], values, noise), variance
+        return means, Within(U, (1.0 - START_SHRINKAGE) * sizes**2 / n + noise, noise), variance
