@@ -21,6 +21,7 @@ from gnomon.models.dppca.anneal import (
     step_length,
 )
 from gnomon.models.dppca.choice import near_rows
+from gnomon.models.dppca.expected import Point
 from gnomon.models.dppca.mixture import Params, Within, log_joint
 from gnomon.models.dppca.reduction import reduce_rows
 from gnomon.rows import read
@@ -109,6 +110,18 @@ def test_factors_are_found_in_a_span_that_widens_to_the_best(rng):
         assert_allclose(span.scatter, span.basis.T @ problem.scatter @ span.basis, atol=1e-8 * problem.size)
     assert (np.diff(sums) >= -1e-12 * sums[-1]).all()
     assert_allclose(params.within.values, best, rtol=1e-8)
+
+
+def test_factors_at_the_point_where_a_span_widened_are_known(rng, monkeypatch):
+    X, index = planted(rng, n=300, p=40, spread=1.0)
+    problem = Problem(reduced(X, index), index, 3, Options(4, 1e-3))
+    span, point = problem.span(), problem.moments(anneal.init(problem, 1.0))
+    wide = problem.widened(point, problem.at(point, None, span)[0], span)
+    values, Q = problem.factors(Point(*point), wide)
+    monkeypatch.setattr(np.linalg, "eigh", None)
+    found, axes = problem.factors(point, wide)
+    assert_allclose(found, values)
+    assert_allclose(np.abs((axes * Q).sum(axis=0)), 1.0)
 
 
 def test_a_fit_in_a_span_is_that_in_all_coordinates(rng, monkeypatch):

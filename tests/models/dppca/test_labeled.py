@@ -1,6 +1,7 @@
 """What fits to the same labeled rows share, and how often it is made."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.models.dppca import anneal, choice
@@ -73,3 +74,36 @@ def test_choosing_by_shared_parts_is_choosing(rng):
     alone = Trials(rows, index, Options())
     alone._labeled_of = lambda seen, train: None
     assert choose(given, len(index), rows.T.shape[1], 2, alone)[0] == best
+
+
+@pytest.mark.parametrize("n_labeled", [12, 100])
+def test_factors_of_labeled_rows_alone_are_found_once_for_all_candidates(rng, monkeypatch, n_labeled):
+    X = rng.normal(size=(n_labeled, 40)) + (np.arange(n_labeled) % 3)[:, None]
+    index = np.arange(n_labeled) % 3
+    rows = reduced(X, index)
+    labeled = Labeled(rows, index, 3)
+    T, means = rows.T, np.array([rows.T[index == c].mean(axis=0) for c in range(3)])
+    values = np.linalg.eigvalsh((T - means[index]).T @ (T - means[index]))[::-1]
+    found = [counted(monkeypatch, np.linalg, name) for name in ("eigh", "svd")]
+    for n_factors in (8, 5, 2):
+        within = fit_coordinates(rows, index, 3, Options(n_factors, 0.0), labeled=labeled).value.params.within
+        assert_allclose(within.values, values[:n_factors] / n_labeled)
+    assert sum(map(len, found)) == 1
+
+
+def test_candidates_begin_where_the_first_of_their_weight_has_ended(rng, monkeypatch):
+    X, index = planted(rng, n=300, p=40, spread=1.0)
+    cooled, begun = counted(monkeypatch, anneal, "_cool"), counted(monkeypatch, anneal, "_begun")
+    trials = Trials(reduced(X, index), index, Options())
+    first = [trials.fit(one, index) for one in ((8, 1e-3, 1.0), (5, 1e-3, 1.0), (8, 1e-3, 0.1), (8, 1e-3, 1.0))]
+    assert [len(cooled), len(begun)] == [3, 1]
+    assert_array_equal(begun[0][1].means, first[0].params.means)
+    assert_array_equal(first[3].params.means, first[0].params.means)  # whatever has been fitted since
+
+
+def test_a_fit_that_begins_at_its_end_stays_there(rng):
+    X, index = planted(rng, n=300, spread=1.0)
+    rows, options = reduced(X, index), Options(3, 1e-3)
+    end = fit_coordinates(rows, index, 3, options).value.params
+    again = fit_coordinates(rows, index, 3, options, begin=end)
+    assert_allclose(again.value.params.means, end.means, atol=1e-3)

@@ -79,6 +79,7 @@ class Span(NamedTuple):
     basis: Array  # (r, q) orthonormal
     scatter: Array  # (q, q) of the rows
     values: Array  # (q,) falling, by which directions are cut off
+    point: Point | None = None  # where directions and values are eigenpairs of the scatter within classes
 
     @classmethod
     def whole(cls, scatter: Array) -> "Span":
@@ -88,7 +89,7 @@ class Span(NamedTuple):
     def leading(self, q: int) -> "Span":
         """The first directions, and those of the same value as the last."""
         q = parting_none(self.values, q)
-        return Span(self.basis[:, :q], self.scatter[:q, :q], self.values[:q])
+        return Span(self.basis[:, :q], self.scatter[:q, :q], self.values[:q], self.point)
 
 
 class Stats(NamedTuple):
@@ -229,8 +230,10 @@ class Problem:
         more /= np.where(np.abs(gaps) > near, gaps, near)
         more /= np.sqrt(np.einsum("rm,rm->m", more, more))
         if more.size and len(self.scatter) <= WHOLE * (span.basis.shape[1] + more.shape[1]):
-            return self._turned(np.eye(len(self.scatter)), self.scatter, roots)
-        return self._span(span.basis, more, roots)
+            found = self._turned(np.eye(len(self.scatter)), self.scatter, roots)
+        else:
+            found = self._span(span.basis, more, roots)
+        return found._replace(point=point)
 
     @cached_property
     def _alike(self) -> IntArray:
@@ -275,6 +278,8 @@ class Problem:
         if self.at_once:
             values, Q = self.labeled.axes
             return values[: self.n_factors] / self.count, Q[:, : self.n_factors]
+        if span.point is point:
+            return span.values[: self.n_factors] / self.count, span.basis[:, : self.n_factors]
         counts, means = point
         roots = (means @ span.basis) * np.sqrt(counts)[:, None]
         values, vectors = np.linalg.eigh((span.scatter - roots.T @ roots) / self.count)
@@ -316,6 +321,7 @@ def fit_coordinates(
     options: Options,
     near: tuple[Reduced, IntArray] | None = None,
     labeled: Labeled | None = None,
+    begin: Params | None = None,
 ) -> Result[Fitted]:
     """Fit by EM from ridge LDA of the labeled rows.
 
@@ -326,6 +332,7 @@ def fit_coordinates(
     n_classes : int        how many there are
     near : Reduced, (m,)   fewer rows and directions, where the responsibilities cool; None: all
     labeled : Labeled      those of rows and index, where they are at hand
+    begin : Params         where EM begins, in coordinates of `near`, instead of cooling; None: it cools
 
     Returns
     -------
@@ -336,7 +343,7 @@ def fit_coordinates(
     """
     with one_thread(when=rows.shape[0] * rows.shape[1] <= SMALL):
         problem = Problem(rows, index, n_classes, options, labeled)
-        found = [_by_labels(problem)] if problem.all_labeled else _from_starts(problem, near or (rows, index))
+        found = [_by_labels(problem)] if problem.all_labeled else _from_starts(problem, near or (rows, index), begin)
     best = max(found, key=lambda result: result.path[-1])
     params = best.value.stats.params
     fitted = Fitted(params, best.value.stats.log_likelihood)
@@ -361,7 +368,9 @@ def _by_labels(problem: Problem) -> "Result[Setting]":
     return Result(found, status, np.array([found.stats.objective]), end)
 
 
-def _from_starts(problem: Problem, near: tuple[Reduced | Away, IntArray]) -> "list[Result[Setting]]":
+def _from_starts(
+    problem: Problem, near: tuple[Reduced | Away, IntArray], begin: Params | None
+) -> "list[Result[Setting]]":
     """Cool from several temperatures near by, then ascend on all rows; starts that come to the same do so once.
 
     All ascend at the level that the first one sets: at levels of their own the lowest would win, not the best classes.
@@ -375,7 +384,8 @@ def _from_starts(problem: Problem, near: tuple[Reduced | Away, IntArray]) -> "li
     starts: list[Setting] = []
     found: list[Result[Setting]] = []
     for i in range(o.n_init):
-        start = _settle(there, _cool(there, o.annealing.temperature(i)), max(NEAR, o.tol))
+        start = _cool(there, o.annealing.temperature(i)) if begin is None else _begun(there, begin)
+        start = _settle(there, start, max(NEAR, o.tol))
         same = [step_length(other.stats.params, start.stats.params) for other in starts]
         starts.append(start)
         if same and min(same) <= SAME:
@@ -417,6 +427,13 @@ def _cool(problem: Problem, temperature: float) -> Setting:
         params, level = problem.at(problem.moments(problem.e_step(params, level, temperature)), None, span)
         n_steps += 1
     return Setting(problem.e_step(params, level), level, span, n_steps)
+
+
+def _begun(problem: Problem, params: Params) -> Setting:
+    """The step after some parameters, which may have other factors."""
+    span = problem.span()
+    params, level = problem.at(problem.moments(problem.e_step(params, None)), None, span)
+    return Setting(problem.e_step(params, level), level, span, 1)
 
 
 def _settle(problem: Problem, now: Setting, tol: float) -> Setting:

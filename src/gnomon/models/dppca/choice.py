@@ -12,6 +12,7 @@ from ...targets.halves import Score, can_split, half_splits, is_rich, score_spli
 from . import anneal
 from .away import Away
 from .labeled import Labeled
+from .mixture import Params
 from .reduction import Reduced, Relabeled, at_hand, leading
 
 FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
@@ -113,6 +114,7 @@ class Trials:
             self.splits = content_splits(self.rows, self.index, N_SPLITS)
         self._scores: dict[tuple[Setting, int], Score] = {}
         self._named: dict[tuple[Setting, int], tuple[IntArray, IntArray]] = {}
+        self._ends: dict[tuple[tuple[float, float], bool, bytes], tuple[Setting, Params]] = {}
         self._labeled: dict[tuple[bool, bytes], Labeled] = {}
 
     @cached_property
@@ -143,7 +145,10 @@ class Trials:
         return self._by_labels[key]
 
     def fit(self, one: Setting, train: IntArray) -> anneal.Fitted:
-        """Fit a candidate to labels of some rows, -1 elsewhere."""
+        """Fit a candidate to labels of some rows, -1 elsewhere.
+
+        EM begins where that of the first candidate with another number of factors has ended.
+        """
         n_factors, shrinkage, weight = one
         options = self.options._replace(
             n_factors=n_factors,
@@ -152,8 +157,14 @@ class Trials:
             tol=SCORE_TOL,
             max_iter=0,
         )
-        known = self._labeled_of(one, train)
-        return anneal.fit_coordinates(self.seen(one, train), train, self.n_classes, options, labeled=known).value
+        known, rows, key = self._labeled_of(one, train), self.seen(one, train), (one[1:], _short(one), train.tobytes())
+        first, begin = self._ends.get(key, (one, None))
+        found = anneal.fit_coordinates(
+            rows, train, self.n_classes, options, labeled=known, begin=None if first == one else begin
+        ).value
+        if options.unlabeled_weight > 0.0 and key not in self._ends:
+            self._ends[key] = one, found.params
+        return found
 
     def _labeled_of(self, one: Setting, train: IntArray) -> Labeled:
         """The labeled rows of a fit, which those of all candidates share."""

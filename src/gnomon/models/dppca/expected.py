@@ -9,6 +9,8 @@ from ..._types import Array, IntArray
 from ...rows.contract import Step, View
 from .away import Away
 
+FEW = 3  # classes up to which all but one are seen one by one: a product with a vector takes a quarter of one with two
+
 
 class Point(NamedTuple):
     """Where EM is: all else follows from it at a level."""
@@ -62,15 +64,34 @@ class Here:
         self.count, self.total = float(self.weights.sum()), self.weights @ T
 
     def expect(self, odds: Odds) -> tuple[Array, float]:
-        """Responsibilities (c, n) by the weights of rows, and log-density."""
-        joint = odds.slopes @ self.T.T  # (c, n): sums over few classes are fast by columns
-        joint += odds.offsets[:, None]
-        return weighted_responsibilities(joint, odds.temperature, self.known, self.weights)
+        """Responsibilities (c, n) by the weights of rows and, at temperature one, log-density."""
+        slopes, offsets, temperature = odds
+        if len(offsets) > FEW:
+            joint = slopes @ self.T.T  # (c, n): sums over few classes are fast by columns
+            joint += offsets[:, None]
+            return weighted_responsibilities(joint, temperature, self.known, self.weights)
+        base = int(np.argmax(offsets))
+        joint = np.zeros((len(offsets), len(self.T)))
+        for c in _others(base, len(offsets)):
+            joint[c] = self.T @ (slopes[c] - slopes[base]) + (offsets[c] - offsets[base])
+        resp, density = weighted_responsibilities(joint, temperature, self.known, self.weights)
+        return resp, density + float(self.total @ slopes[base] + self.count * offsets[base])
 
     def moments(self, resp: Array) -> Point:
         """Weights and means of the classes."""
         counts = resp.sum(axis=1)
-        return Point(counts, (self.T.T @ resp.T).T / counts[:, None])  # long columns first: in half the time
+        if len(counts) > FEW:
+            return Point(counts, (self.T.T @ resp.T).T / counts[:, None])  # long columns first: in half the time
+        sums, base = np.empty((len(counts), self.T.shape[1])), int(np.argmax(counts))
+        sums[base] = self.total
+        for c in _others(base, len(counts)):
+            sums[c] = resp[c] @ self.T
+            sums[base] -= sums[c]
+        return Point(counts, sums / counts[:, None])
+
+
+def _others(base: int, n_classes: int) -> list[int]:
+    return [c for c in range(n_classes) if c != base]
 
 
 class Sums(NamedTuple):
