@@ -147,7 +147,7 @@ class Trials:
     def fit(self, one: Setting, train: IntArray) -> anneal.Fitted:
         """Fit a candidate to labels of some rows, -1 elsewhere.
 
-        EM begins where that of the first candidate with another number of factors has ended.
+        EM begins where that of the first candidate has ended, if this one had more factors.
         """
         n_factors, shrinkage, weight = one
         options = self.options._replace(
@@ -160,7 +160,7 @@ class Trials:
         known, rows, key = self._labeled_of(one, train), self.seen(one, train), (one[1:], _short(one), train.tobytes())
         first, begin = self._ends.get(key, (one, None))
         found = anneal.fit_coordinates(
-            rows, train, self.n_classes, options, labeled=known, begin=None if first == one else begin
+            rows, train, self.n_classes, options, labeled=known, begin=begin if first[0] > n_factors else None
         ).value
         if options.unlabeled_weight > 0.0 and key not in self._ends:
             self._ends[key] = one, found.params
