@@ -88,6 +88,23 @@ def test_many_predictors_begin_with_a_fit_to_some_rows_and_end_at_the_same_maxim
     assert_allclose(some.y_loadings_, every.y_loadings_, atol=1e-4)
 
 
+def test_labels_that_some_rows_learned_by_heart_are_no_start(monkeypatch):
+    """Labels that x says nothing of: a fit to some of them ends where no climb of all leads out of."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2000, 60)), rng.integers(0, 2, 2000)
+    every = CPPCA(4).fit(X, y)
+    monkeypatch.setattr(model_file, "SEVERAL_LABELED", 300)
+    monkeypatch.setattr(model_file, "MANY_PREDICTORS", 1000)
+    begun, begin = [], model_file.OutputsInBasis._begin
+    monkeypatch.setattr(
+        model_file.OutputsInBasis, "_begin", lambda model, em, start: begun.append(start) or begin(model, em, start)
+    )
+    some = CPPCA(4).fit(X, y)
+    assert begun == [None, None]
+    assert some.converged_
+    assert_allclose(some.objective_, every.objective_, rtol=1e-9)
+
+
 def test_many_rows_of_two_classes_begin_with_some_and_none_is_copied(rng, monkeypatch):
     X = rng.normal(size=(17_000, 6)) * np.sqrt([8.0, 5.0, 1.0, 1.0, 1.0, 1.0])
     y = (X[:, 1] + rng.normal(size=17_000) > 0).astype(int)

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
+from gnomon import CPPCA
 from gnomon.likelihoods.gaussian_rows import GaussianRows
 from gnomon.likelihoods.inference import sites_of
 from gnomon.likelihoods.layout import Layout
@@ -279,6 +280,61 @@ def test_newton_steps_that_were_too_long_are_shorter_from_then_on(rng):
     for _ in range(20):
         schedule.shorten(0.25)
     assert_allclose(schedule.share, 0.1)
+
+
+def test_steps_of_loadings_that_were_too_long_are_shorter_from_then_on():
+    schedule = Schedule(0.0, 1e-6)
+    for taken, lengthened in (
+        (0.25, 1.0),
+        (1.0, 0.5),
+        (1.0, 0.25),
+        (0.0, 0.25),
+        (1.0, 0.125),
+        (1.0, 0.0625),
+        (1.0, 0.0),
+    ):
+        schedule.shorten(taken)
+        assert schedule.lengthened == lengthened
+
+
+def test_a_share_of_what_steps_of_loadings_are_lengthened_by_can_be_taken(rng):
+    em, params = problem(rng)
+    sums = em.e_step(params)
+    none, half, full = (em.m_step(sums, params, 0.0, 1.0, lengthened) for lengthened in (0.0, 0.5, 1.0))
+    assert_allclose(none.W_x, super(BasisEM, em).m_step(sums, params).W_x)
+    assert_allclose(half.W_x, 0.5 * (none.W_x + full.W_x), rtol=1e-9)
+    assert np.abs(full.W_x - none.W_x).max() > 1e-3
+
+
+@pytest.mark.parametrize(("seed", "n_classes"), [(2, 3), (2, 4)])
+def test_where_lengthened_steps_are_refused_the_climb_does_not_crawl(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(4000, 150)), rng.integers(0, n_classes, 4000)
+    model = CPPCA(8).fit(X, np.where(rng.random(4000) < 0.1, y, -1))
+    assert model.converged_
+    assert model.n_iter_ < 250
+
+
+def test_outputs_that_need_no_iteration_are_never_found_too_coarsely(rng):
+    X, y = rng.normal(size=(60, 5)), rng.integers(0, 2, 60).astype(float)
+    layout = Layout(("logit",), (2,))
+    basis = Basis(products_of(copied_rows(X), np.arange(60), np.zeros((60, 0)), held=True)[0], 5)
+    basis.start(2, rng)
+    params = Params(rng.normal(size=(5, 2)), np.zeros(5), 0.7, rng.normal(size=(1, 2)), np.zeros(1), np.ones(1))
+    for inference, exact in (("quadrature", True), ("variational", False)):
+        rows = LabeledRows(basis.T, np.ones(60), y[:, None], layout, sites_of(layout, inference))
+        sums = BasisEM(basis.view(), rows, Rules(layout, 0.1, 2)).e_step(params, None, 1e-2)
+        assert sums.accuracy == (0.0 if exact else 1e-2)
+        assert sums.held[1].accuracy == sums.accuracy
+
+
+def test_where_no_step_will_be_taken_none_is_computed(rng, monkeypatch):
+    em, params = problem(rng)
+    found = em.maximize(params, 1e-4, 200, "alternating")
+    (params, sums), steps = found.value, []
+    monkeypatch.setattr(em, "steps", lambda *a: steps.append(a))
+    assert em.residual(sums, params, em.m_step(sums, params, 1e-4)) <= 1e-4
+    assert not steps
 
 
 def test_a_share_of_the_newton_steps_can_be_taken(rng):

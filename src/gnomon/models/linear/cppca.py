@@ -271,15 +271,23 @@ class OutputsInBasis(ModelInBasis):
         return Result(found.value, found.status, np.concatenate(path), stats)
 
     def _of_several(self, max_iter: int) -> Params | None:
-        """A fit to some of many labeled rows, in a basis that grows for them; none where these are not as many."""
+        """A fit to some of many labeled rows, in a basis that grows for them.
+
+        None where these are not as many, or where it says less of as many others than their frequencies do.
+        """
         data, n = self.data, len(self.guide.Y)
         if not isinstance(data, ByRow) or data.some is not None:
             return None
         if n < 2 * SEVERAL_LABELED or n * self.rules.layout.size < MANY_PREDICTORS:
             return None
-        few = data.few(data.labels().chosen(SEVERAL_LABELED))
-        model = OutputsInBasis(few, self.guide, self.rules, self.options)
-        return grow(model, tol=START_ACCURACY, max_expansions=max_iter, max_iter=max_iter).value[0]
+        some = data.labels().chosen(SEVERAL_LABELED)
+        model = OutputsInBasis(data.few(some), self.guide, self.rules, self.options)
+        found = grow(model, tol=START_ACCURACY, max_expansions=max_iter, max_iter=max_iter).value[0]
+        rows, (_, Y, weights, _) = data.labels(), self.guide
+        others, x = rows.some(np.setdiff1d(rows.chosen(2 * SEVERAL_LABELED), some)), given_x(found)
+        none = found._replace(W_y=np.zeros_like(found.W_y), m_y=base_predictors(self.rules.layout, Y, weights))
+        told, by_chance = (others.sums(params, x, None, COARSEST)[0].log_z for params in (found, none))
+        return found if told > by_chance else None
 
     def _begin(self, em: BasisEM, start: Params | None) -> Result[tuple[Params, Sums]]:
         """An iteration from a start, or the best one; among many labeled rows, a few choose it."""

@@ -148,7 +148,7 @@ class LabeledRows:
             total,
             noise_sums(self.noisy, self.Y, w, fit),
         )
-        return found, Rows(fit, latent, shift, total, given, accuracy)
+        return found, Rows(fit, latent, shift, total, given, 0.0 if fit.gap is None else accuracy)
 
     def newton(self, x: FromX, held: Rows, most: int = MOST_UNKNOWNS) -> Curvature:
         """Curvature of the log-evidence, the covariance of z held; of many rows, some stand for all."""

@@ -32,7 +32,7 @@ NEAR, FEW_STEPS = 0.1, 20  # residual, and steps, up to which EM makes the start
 # Rows times predictors, and rows for each label parameter, from which the evidence of rows is expanded; up to which
 # residual; and that of a climb of the expansion, as a share of it
 MANY_PREDICTORS, ROWS_FOR_EACH = 1 << 14, 10
-NEAR_ENOUGH, SHARPER = 0.05, 0.03
+NEAR_ENOUGH, SHARPER = 0.05, 0.003
 EM_TURN = 100  # steps of EM after quasi-Newton steps that crawl, before these are tried again; then twice as many
 FIRST_EM_STEPS = 2  # of all starts that are climbed from side by side: from far away quasi-Newton steps are poor
 CLOSE = 1e-3  # residual at which the best of them is chosen; in a basis that will grow it is `NEAR`
@@ -65,7 +65,7 @@ class BasisEM(SitesEM):
         gradient = np.column_stack([slope_z + second @ VS, found.slope])
         objective = x_log_likelihood(params, x, view) + found.log_z
         objective, gradient = self._penalized(params, objective, gradient)
-        gap = found.gap / self.label_weight
+        gap, accuracy = found.gap / self.label_weight, accuracy if found.gap else 0.0
         return Sums(objective, xz1, total[None], total, gradient, found.noise, gap, (x, held, second, found), accuracy)
 
     def newton(self, sums: Sums, params: Params) -> Curvature:
@@ -111,18 +111,23 @@ class BasisEM(SitesEM):
         params = landscape.params(found.value)
         return Result((params, self.e_step(params)), found.status, np.concatenate(path), found.stats)
 
-    def m_step(self, sums: Sums, params: Params, tol: float = 0.0, share: float = 1.0) -> Params:
+    def m_step(
+        self, sums: Sums, params: Params, tol: float = 0.0, share: float = 1.0, lengthened: float = 1.0
+    ) -> Params:
         """As in `SitesEM`, with a longer step of W_x; or a climb of what rows with classes say to second order."""
         of_x = self.of_x(sums, params)
+        residual = self.residual(sums, params, of_x.params)
+        if max(residual, sums.accuracy) <= tol:
+            return of_x.params  # no step will be taken
         if self.expands(params.W_x.shape[1]):
-            residual = self.residual(sums, params, of_x.params)
             if tol < max(residual, sums.accuracy) and residual <= NEAR_ENOUGH:
                 climb = self._expanded(sums, params).maximize(params, SHARPER * residual, FEW_STEPS, "alternating")
                 if len(climb.path) > 1:
                     return climb.value[0]
         if self.rules.prior_precision == 0.0:
-            W_x = params.W_x + self._lengthened(of_x.params.W_x - params.W_x, params, sums.held[3].curvature)
-            of_x = of_x._replace(params=of_x.params._replace(W_x=W_x))
+            step = of_x.params.W_x - params.W_x
+            step = step + lengthened * (self._lengthened(step, params, sums.held[3].curvature) - step)
+            of_x = of_x._replace(params=of_x.params._replace(W_x=params.W_x + step))
         return moved(of_x, params, self.steps(sums, params), share, self.rules.n_guided)
 
     def expands(self, k: int) -> bool:

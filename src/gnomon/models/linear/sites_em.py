@@ -184,9 +184,11 @@ class SitesEM:
         cov = symmetrize(sums.total[:k, :k] / weight - mean[:, None] * mean)
         return OfX(found, mean, expansion(cov, params.W_y, self.penalty / weight))
 
-    def m_step(self, sums: Sums, params: Params, tol: float = 0.0, share: float = 1.0) -> Params:
+    def m_step(
+        self, sums: Sums, params: Params, tol: float = 0.0, share: float = 1.0, lengthened: float = 1.0
+    ) -> Params:
         """Maximize the expected log-likelihood over W_x, its noise and the law of z; a share of the Newton steps of
-        all else with it.
+        all else with it. Where steps of W_x are made longer, a share of what they are `lengthened` by.
 
         Where the residual is at most `tol` no step will be taken, so that little need be done. Without the Newton
         steps, EM's own argument says that the objective does not fall; see `safeguard`.
@@ -249,12 +251,13 @@ class SitesEM:
 
         def safeguard(sums: Sums, params: Params, plain: Params) -> tuple[Params, Sums]:
             after, found, share = self.safeguard(sums, params, plain, schedule.accuracy)
-            schedule.shorten(share)
+            if after is not plain:
+                schedule.shorten(share)
             return after, found
 
         return run_em(
             lambda params, last: self.e_step(params, near if last is None else last, schedule.accuracy),
-            lambda sums, params: self.m_step(sums, params, tol, schedule.share),
+            lambda sums, params: self.m_step(sums, params, tol, schedule.share, schedule.lengthened),
             start,
             log_likelihood=lambda sums: sums.objective,
             residual=lambda sums, params, after: schedule.follow(self.residual(sums, params, after), sums.accuracy),
@@ -301,7 +304,7 @@ class Schedule:
 
     def __init__(self, coarsest: float, tol: float) -> None:
         self.sharpest = min(ACCURACY, COARSENESS * tol)
-        self.accuracy, self.share = max(coarsest, self.sharpest), 1.0
+        self.accuracy, self.share, self.lengthened = max(coarsest, self.sharpest), 1.0, 1.0
 
     def follow(self, residual: float, used: float) -> float:
         """Take note of a residual; return it, no sharper than the sites it was made of."""
@@ -310,8 +313,13 @@ class Schedule:
         return found
 
     def shorten(self, taken: float) -> None:
-        """Take note of the share of a step that could be taken; one next to none says that rounding hides the gain."""
-        if HIDDEN < taken < 1.0:
+        """Take note of the share of the Newton steps that could be taken where a step was refused.
+
+        If all could, the step of W_x was too long; a share next to none says that rounding hides the gain.
+        """
+        if taken == 1.0:
+            self.lengthened = 0.5 * self.lengthened if self.lengthened > SHORTEST else 0.0
+        elif taken > HIDDEN:
             self.share = max(SHORTER * self.share, SHORTEST)
 
 
