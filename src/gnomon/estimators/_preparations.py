@@ -27,17 +27,16 @@ SKEWED, LARGE = 10.0, 30.0  # deviations of columns, and entries beside the medi
 ALIKE = 0.9  # mean correlation of columns that are next to each other, from which they are channels of a spectrum
 FEWEST_CHANNELS, DEGREE = 25, 2  # columns from which, and degree of the polynomials of derivatives
 SPECTRA = tuple(
-    (name, {"normal": normal, "derivative": derivative, "window": window})
-    for name, normal, derivative, window in (
-        ("normal rows", True, 0, 0),
-        ("derivative, 7 channels", False, 1, 7),
-        ("derivative, 15 channels", False, 1, 15),
-        ("second derivative, 11 channels", False, 2, 11),
-        ("second derivative, 21 channels", False, 2, 21),
-        ("derivative of normal rows", True, 1, 11),
-        ("second derivative of normal rows", True, 2, 15),
+    (name, {"normal": normal, "derivative": derivative, "window": window}, standard)
+    for name, normal, derivative, window, standard in (
+        ("derivative", False, 1, 15, False),
+        ("second derivative", False, 2, 21, False),
+        ("normal rows, standardized", True, 0, 0, True),
+        ("derivative, standardized", False, 1, 15, True),
+        ("second derivative, standardized", False, 2, 21, True),
+        ("derivative of normal rows, standardized", True, 1, 15, True),
     )
-)
+)  # standardized: in units of the deviation of each channel
 
 
 class Preparation(NamedTuple):
@@ -79,14 +78,9 @@ def fit_preparations(X, n_classes):
 def fit_preparations_of_numbers(X):
     """The same for numbers: the rows, standardized columns, and derivatives along rows that look like spectra."""
     yield _fitted(PLAIN[0], {}, X)
-    mean, std = _moments(X)
-    columns, found = _standardized(is_sparse(X), mean, std), []
-    if not is_sparse(X):
-        Z = _prepared(columns, X)
-        columns |= {"low": Z.min(axis=0) - 1.0, "high": Z.max(axis=0) + 1.0}
-        found += SPECTRA if X.shape[1] >= FEWEST_CHANNELS and _ordered(X, mean, std) else ()
-    for name, parts in ((PLAIN[1], columns), *found):
-        yield _fitted(name, parts, _prepared(parts, X))
+    for name, parts, standard in ((PLAIN[1], {}, True), *(SPECTRA if _channels(X) else ())):
+        found = _in_deviations(parts, X) if standard else parts
+        yield _fitted(name, found, _prepared(found, X))
 
 
 def with_rows(preparations):
@@ -114,8 +108,11 @@ def in_columns(preparation, directions):
     return whole.T, middle
 
 
-def _ordered(X, mean, std):
+def _channels(X):
     """Whether columns that are next to each other are alike, as channels of a spectrum are."""
+    if is_sparse(X) or X.shape[1] < FEWEST_CHANNELS:
+        return False
+    mean, std = _moments(X)
     Z = (X - mean) / np.where(std > 0, std, 1.0)
     return np.einsum("ij,ij->", Z[:, 1:], Z[:, :-1]) >= ALIKE * len(X) * (X.shape[1] - 1)
 
@@ -160,6 +157,16 @@ def _standardized(sparse, mean, std):
     return {"columns": kept, "std": std[kept], "mean": None if sparse else mean[kept], "n_columns": len(std)}
 
 
+def _in_deviations(parts, X):
+    """The same preparation, its columns in units of their deviations; dense ones are held to the range of X and one."""
+    table = _prepared(parts, X)
+    parts = parts | _standardized(is_sparse(X), *_moments(table))
+    if is_sparse(X):
+        return parts
+    Z = _prepared(parts, X)
+    return parts | {"low": Z.min(axis=0) - 1.0, "high": Z.max(axis=0) + 1.0}
+
+
 def _moments(X):
     """Mean and deviation (p,) of columns."""
     X, unit = _of_size_one(X)
@@ -182,14 +189,14 @@ def _prepared(parts, X):
         if "preparation" in parts:
             X = bring(Preparation(*parts["preparation"]), X).T
         return np.asarray(parts["graph"].transform(X), dtype=np.float64)
+    if "derivative" in parts:
+        X = _derivative(X, parts["normal"], parts["derivative"], parts["window"])
     if "std" in parts:
         X, mean = X[:, parts["columns"]], parts["mean"]
         if mean is None:
             return X.multiply(1.0 / parts["std"]).tocsr()
         X = (X - mean) / parts["std"]
         return np.clip(X, parts["low"], parts["high"]) if "low" in parts else X
-    if "derivative" in parts:
-        return _derivative(X, **parts)
     if "middle" in parts:
         return np.arcsinh(X / parts["middle"])
     return unit_rows(X) if "unit" in parts else X

@@ -28,7 +28,7 @@ def test_weights_are_the_definition():
     logs = np.array([one.evidence / 2.0 for one in told])
     linear = np.array([np.isinf(kernel.length) for kernel in kernels])
     plain = linear & np.array([kernel.preparation == 0 for kernel in kernels])
-    weights = np.exp(logs + 3.0 * linear - (logs + 3.0 * linear).max())
+    weights = np.exp(logs + 1.5 * linear - (logs + 1.5 * linear).max())
     weights /= weights.sum()
     alone = np.where(plain, np.exp(logs - logs[plain].max()), 0.0)
     alone /= alone.sum()

@@ -15,7 +15,7 @@ from .kernels import Kernel, Seen
 POWERS, LENGTHS = (0.5, 0.75, 1.0, 1.25), (1.0, 2.0, 4.0, np.inf)
 LEADING, CURVED_LEADING, LEADING_LENGTH = (1, 2, 3, 4, 6, 8, 12, 16), (2, 4, 8), 2.0
 PLAIN = 2  # tables, the first ones, of which leading directions alone are tried
-HEAT, BONUS = 2.0, 3.0  # evidence is divided by; what a linear kernel has in advance, in nats
+HEAT, BONUS = 2.0, 1.5  # evidence is divided by; what a linear kernel has in advance, in nats
 SHARE, SHARE_ROWS, SHARE_RANGE = 0.25, 20.0, (0.02, 0.5)  # of plain linear kernels: what is expected, as so many rows
 SCALE_ROWS = 50.0  # rows that say beforehand that intervals are right
 LEAST = 1e-3  # weight
