@@ -43,3 +43,14 @@ def test_without_data_it_says_so(monkeypatch):
     monkeypatch.delenv("GNOMON_DATA", raising=False)
     with pytest.raises(FileNotFoundError, match="GNOMON_DATA is not set"):
         breadth_numbers.load("gasoline")
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+def test_spectra_are_read_better_than_by_the_best_peer_in_hindsight():
+    records = list(reproduce(("gasoline", "nir_glc", "corn m5"), n_draws=3))
+    ratios = np.array([r["ratio"] for r in records if r["method"] == "GuidedProjection"])
+    within = np.array([r["mean"] for r in records if r["method"] == COVER])
+    assert ratios.mean() < 0.87
+    assert ratios.max() < 1.2
+    assert 0.93 < within.mean() < 0.98

@@ -136,8 +136,9 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
     labels alone. `Rows` are brought into this process as a whole.
 
     For numbers preparations are the rows, columns divided by their deviations, and where columns beside each other are
-    alike (mean correlation of 0.9), as in spectra, rows in units of their own deviation and first and second
-    derivatives along them; there alone the order of columns counts. On each, Gaussian processes linear in the principal
+    alike (mean correlation of 0.9), as in spectra, first and second derivatives along rows, as they are and divided by
+    their deviations, and so divided rows in units of their own deviation and their first derivative; there alone the
+    order of columns counts. On each, Gaussian processes linear in the principal
     coordinates, or curved, with prior variances by the variance of a coordinate to several powers, and on few leading
     coordinates, are averaged by their evidence over all ratios of noise; see `gnomon.models.readout`. Standard
     deviations are such that the mean plus or minus 1.96 of them is a 95 % interval. With more than 300 labels a dozen
