@@ -89,3 +89,13 @@ def test_steps_over_z_end_at_the_closed_form(rng):
     assert_allclose(params.noise_vars, best.noise_vars, rtol=1e-6)
     for c in range(3):
         assert_allclose(params.W[c] @ params.W[c].T, best.W[c] @ best.W[c].T, atol=1e-4)
+
+
+def test_order_and_rotation_of_components_are_no_distance(rng):
+    params = params_of(planted(rng, n=5)[0])
+    s, p, k = params.W.shape
+    order, R = rng.permutation(s), np.linalg.qr(rng.normal(size=(s, k, k)))[0]
+    turned = local.Mixture(*(part[order] for part in params._replace(W=params.W @ R)))
+    assert local.apart(turned, params, p) < 1e-6
+    step = params._replace(means=params.means + 1e-3 * rng.normal(size=(s, p)), noise_vars=1.01 * params.noise_vars)
+    assert_allclose(local.apart(turned, step, p), local.step_length(params, step, p), rtol=1e-3)

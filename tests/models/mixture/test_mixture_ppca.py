@@ -308,6 +308,7 @@ def test_a_healthy_start_wins_over_a_collapsed_one(monkeypatch):
         return found
 
     monkeypatch.setattr(model, "_in_data_units", first_collapses)
+    monkeypatch.setattr(model, "SAME", -1.0)
     assert fit(X, (1, 1), n_init=2) is results[1]
 
 
@@ -411,6 +412,21 @@ def test_a_hopeless_start_is_left_early_and_the_best_is_the_same(monkeypatch):
     assert_allclose(some.value.log_likelihood, every.value.log_likelihood, rtol=1e-12)
     assert some.stats["n_passes"] < every.stats["n_passes"]
     assert some.stats["residual"] <= options.tol
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_start_near_the_maximum_of_another_is_on_the_way_there(rng, missing, monkeypatch):
+    _, X, _ = planted(rng, n=400, spread=0.7)
+    X = hide(rng, X) if missing else X
+    ended = []
+    monkeypatch.setattr(model, "finish", lambda *a, finish=model.finish: ended.append(finish(*a)) or ended[-1])
+    monkeypatch.setattr(model, "FAR", np.inf)
+    some = fit(X, n_init=6)
+    n_some = len(ended)
+    monkeypatch.setattr(model, "SAME", -1.0)
+    every = fit(X, n_init=6)
+    assert n_some < len(ended) - n_some == 6
+    assert_allclose(some.stats["optima"], every.stats["optima"], rtol=1e-9)
 
 
 # -- rows elsewhere ----------------------------------------------------------------------------------------------

@@ -119,11 +119,10 @@ class BasisEM(SitesEM):
         residual = self.residual(sums, params, of_x.params)
         if max(residual, sums.accuracy) <= tol:
             return of_x.params  # no step will be taken
-        if self.expands(params.W_x.shape[1]):
-            if tol < max(residual, sums.accuracy) and residual <= NEAR_ENOUGH:
-                climb = self._expanded(sums, params).maximize(params, SHARPER * residual, FEW_STEPS, "alternating")
-                if len(climb.path) > 1:
-                    return climb.value[0]
+        if residual <= NEAR_ENOUGH and self.expands(params.W_x.shape[1]):
+            climb = self._expanded(sums, params).maximize(params, SHARPER * residual, FEW_STEPS, "alternating")
+            if len(climb.path) > 1:
+                return climb.value[0]
         if self.rules.prior_precision == 0.0:
             step = of_x.params.W_x - params.W_x
             step = step + lengthened * (self._lengthened(step, params, sums.held[3].curvature) - step)

@@ -7,6 +7,7 @@ that holds every row; the `ambient` - p directions outside it then carry noise o
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from ..._types import Array, BoolArray
 from ...numerics.linalg import batch_inverse, inverse_logdet, rotation_toward, symmetrize, top_eigh
@@ -199,6 +200,17 @@ def step_length(before: Mixture, after: Mixture, ambient: int) -> float:
     noise = 0.5 * ambient * np.log(after.noise_vars / before.noise_vars) ** 2
     shares = (after.mix_weights - before.mix_weights) ** 2 / np.maximum(w, TINY)
     return float(np.sqrt(w @ (moved / after.noise_vars + noise) + shares[w > 0].sum()))
+
+
+def apart(one: Mixture, other: Mixture, ambient: int) -> float:
+    """`step_length` between two values whatever the order of components and the rotation of each."""
+    U, _, Vt = np.linalg.svd(one.W.swapaxes(1, 2)[:, None] @ other.W)  # (s, s, k, k)
+    turned = one.W[:, None] @ (U @ Vt)
+    moved = ((other.means - one.means[:, None]) ** 2).sum(axis=2) + ((turned - other.W) ** 2).sum(axis=(2, 3))
+    noise = 0.5 * ambient * np.log(other.noise_vars / one.noise_vars[:, None]) ** 2
+    a, b = linear_sum_assignment(other.mix_weights * (moved / other.noise_vars + noise))
+    before = Mixture(one.mix_weights[a], one.means[a], turned[a, b], one.noise_vars[a])
+    return step_length(before, Mixture(*(part[b] for part in other)), ambient)
 
 
 def _weights_and_means(counts: Array, sums: Array, params: Mixture) -> tuple[Array, Array, BoolArray]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._types import Array, IntArray, Result
+from ..._types import Array, IntArray, Result, Status
 from ...numerics.linalg import canonical_rotation
 from ...numerics.normalize import normalized
 from ...numerics.scramble import random_rows, random_signs
@@ -26,12 +26,15 @@ from .em import (
     masked_directions,
 )
 from .kmeans import Partition
-from .local_gaussians import LocalMaps, Mixture, Shape, condition, local_maps
+from .local_gaussians import LocalMaps, Mixture, Shape, apart, condition, local_maps
 
 NOISE_FLOOR = 1e-6  # smallest noise variance, relative to the variance of x
 MOMENT_SIDE = 32  # up to this many coordinates, p x p products per component are cheaper than more iterations
 GRAM_SIDE = 1500  # up to this many rows, a table with more columns is rotated to its row space first
 HOPELESS = 5.0  # nats per row below another start once steps are short: hundreds of them would not make up for it
+SAME = (
+    0.3  # root nats per row between a start and a maximum that it comes to; of those that do not the least seen is .77
+)
 FAR = 0.5  # nats per row below a maximum at which a start is given up; at .2 a few tables lose their best one
 PARTITION_ROWS, PARTITION_ENTRIES = 1000, 1 << 22  # k-means for the start reads so many rows, or entries if more
 
@@ -149,12 +152,20 @@ def _some_rows(rows: ScaledRows) -> IntArray:
 
 
 def _finished(table: _Table, near: list[Result[Near]], options: Options) -> list[Result[Fitted]]:
-    """The maxima of starts; one that is left far below another of full components stays where it is."""
-    found, least = list[Any](near), -np.inf
+    """The maxima of starts; one that is left far below another of full components stays where it is.
+
+    One that has come near to the maximum of another is on the way there.
+    """
+    found, least, ends = list[Any](near), -np.inf, dict[int, Mixture]()
     for i in sorted(range(len(near)), key=lambda i: -near[i].path[-1]):
         result = near[i]
+        same = [j for j, end in ends.items() if apart(result.value[0], end, table.engine.shape.ambient) <= SAME]
+        if same:
+            found[i] = found[same[0]]
+            continue
         if result.path[-1] >= least:
             result = finish(table.engine, result, options.tol, options.max_iter, options.acceleration)
+            ends |= {i: result.value[0]} if result.status is Status.CONVERGED else {}
         found[i] = _in_data_units(table, result, options.sizes)
         if not (found[i].stats["collapsed"] or found[i].stats["floors"]):
             least = max(least, result.path[-1] - FAR * table.source.weight)
