@@ -150,7 +150,7 @@ class Problem:
     @property
     def _width(self) -> int:
         """How many directions a span has."""
-        return self.n_factors + len(self.counts) + SPARE
+        return int(self.n_factors) + len(self.counts) + SPARE
 
     def _weigh(self, gram: Array, beyond: float) -> None:
         weight = self.options.unlabeled_weight
@@ -361,6 +361,7 @@ def class_probabilities(rows: Reduced, index: IntArray, params: Params) -> Array
 
 def _by_labels(problem: Problem) -> "Result[Setting]":
     """The maximum where all rows have labels: nothing is hidden."""
+    assert isinstance(problem.rows, Here)
     span = Span.whole(problem.scatter) if problem.at_once else problem.span()
     found = problem.maximum(problem.rows.moments(problem.labeled.one_hot.T), span)
     status = Status.CONVERGED if found.residual <= problem.options.tol else Status.MAX_ITER

@@ -39,7 +39,7 @@ class Labeled:
     @cached_property
     def few(self) -> bool:
         """Whether directions within classes follow from the rows themselves, so few they are."""
-        return 2 * len(self.L) <= self.L.shape[1]
+        return bool(2 * len(self.L) <= self.L.shape[1])
 
     @cached_property
     def _deviations(self) -> tuple[Array, Array]:
