@@ -51,6 +51,6 @@ def test_spectra_are_read_better_than_by_the_best_peer_in_hindsight():
     records = list(reproduce(("gasoline", "nir_glc", "corn m5"), n_draws=3))
     ratios = np.array([r["ratio"] for r in records if r["method"] == "GuidedProjection"])
     within = np.array([r["mean"] for r in records if r["method"] == COVER])
-    assert ratios.mean() < 0.87
-    assert ratios.max() < 1.2
+    assert ratios.mean() < 0.84
+    assert ratios.max() < 1.1
     assert 0.93 < within.mean() < 0.98
