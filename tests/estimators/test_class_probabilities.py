@@ -7,7 +7,18 @@ from sklearn.base import clone
 
 from gnomon import CPPCA, DPPCA, IFA, KDA, SDRGLM, SEPCA, SPPCA, GuidedProjection, KernelSPPCA
 from gnomon.estimators import _class_guide
-from gnomon.estimators._teaching import ENOUGH, calibrate, calibrated, held_out
+from gnomon.estimators._preparations import fit_preparations
+from gnomon.estimators._teaching import (
+    ENOUGH,
+    FEWEST_LABELS,
+    calibrate,
+    calibrated,
+    held_out,
+    log_odds,
+    skills_of,
+    sureness,
+    weigh,
+)
 from gnomon.experiments import breadth
 from gnomon.experiments._draw import draw_labeled
 from gnomon.experiments.class_probabilities import logistic
@@ -277,55 +288,90 @@ def test_labels_held_out_say_how_sure_average_and_teach_may_be(right):
     for i in range(17):  # one is never held out
         held[i] = np.roll([0.7, 0.2, 0.1], index[i] + (rng.random() > right))
     plain, moved = (calibrate(mean, densities, probas, weights, index, one).exponent for one in (None, held))
-    wanted = oracle.likely_power(plain[0], held[:17], index[:17], 6)
+    wanted = plain[0] * oracle.likely_power(held[:17], index[:17])
     np.testing.assert_allclose(np.log(moved), np.log(wanted), atol=0.026)
     assert (moved > plain).all() if right > 0.9 else (moved < plain).all()
 
 
-def test_who_tells_a_labeled_row_does_not_know_its_label():
-    rng, asked = np.random.default_rng(0), []
+def test_every_label_is_held_out_once():
+    rng = np.random.default_rng(0)
     index = np.where(np.arange(60) < 15, np.arange(60) % 3, -1)
     rows = dppca.principal_rows(read(rng.normal(size=(60, 8))), 5)
-
-    def tell(known):
-        asked.append(known)
-        return np.where(known[:, None] >= 0, 0.0, 1.0) * np.full(3, len(asked))
-
-    held = held_out(rows, index, 3, tell)
-    assert len(asked) == 3
-    assert np.isnan(held[15:]).all()
-    assert set(held[:15, 0]) == {1.0, 2.0, 3.0}  # each by one that does not know it
-    for known in asked:
+    trains = held_out(rows, index, 3)
+    assert len(trains) == 3
+    np.testing.assert_array_equal(np.sum([known < 0 for known in trains], axis=0), np.where(index < 0, 3, 1))
+    for known in trains:
         assert set(index[(index >= 0) & (known < 0)]) == {0, 1, 2}
         np.testing.assert_array_equal(known[known >= 0], index[known >= 0])
-    few = np.where(np.arange(60) < 12, index, -1)
-    assert np.isnan(held_out(rows, few, 3, tell)).all()
-    assert len(asked) == 3
+    assert held_out(rows, np.where(np.arange(60) < 3 * FEWEST_LABELS - 3, index, -1), 3) == []
 
 
 def test_a_few_hundred_labels_held_out_are_enough():
-    rng, asked = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
     index = np.arange(3 * ENOUGH + 6) % 3
     rows = dppca.principal_rows(read(rng.normal(size=(len(index), 4))), 3)
-    held = held_out(rows, index, 3, lambda known: asked.append(known) or np.ones((len(known), 3)))
-    assert len(asked) == 1
-    assert ENOUGH <= np.count_nonzero(held[:, 0] == 1.0) < 1.1 * ENOUGH
+    (known,) = held_out(rows, index, 3)
+    assert ENOUGH <= np.count_nonzero(known < 0) < 1.1 * ENOUGH
+
+
+def test_a_teacher_counts_by_how_well_it_tells_labels_that_it_does_not_know():
+    rng, index = np.random.default_rng(0), np.arange(40) % 2
+    right = np.eye(2)[index]
+    told = np.array([right, np.where(np.arange(40)[:, None] < 8, 1.0 - right, right), 1.0 - right])
+    skills = skills_of(told, index)
+    np.testing.assert_allclose(skills, [1.0, 0.6, 0.02])
+    np.testing.assert_array_equal(skills_of(told[:, :0], index[:0]), 1.0)
+    probas, unlabeled = rng.dirichlet([1, 1], size=(3, 30)), np.full(30, -1)
+    plain, weights = (weigh(probas, unlabeled, some)[0] for some in (1.0, skills))
+    np.testing.assert_allclose(weights, plain * skills**2 / (plain * skills**2).sum())
+
+
+def test_who_tells_a_label_knows_it_neither_itself_nor_by_how_teachers_count(monkeypatch):
+    """What is said of the rows of a fold, from their definition: teachers are weighed by the other folds."""
+    rng, calls = np.random.default_rng(0), []
+    y = np.arange(90) % 3
+    X, index = rng.normal(size=(90, 6)) + 1.5 * np.eye(3, 6)[y], np.where(np.arange(90) < 21, y, -1)
+    preparations = list(fit_preparations(X, 3))
+    union = _class_guide.fit_union(preparations, 2)[1]
+    average = _class_guide._average
+
+    def noted(preparations, union, known, voices, skills):
+        calls.append((known, voices, skills, average(preparations, union, known, voices, skills)))
+        return calls[-1][-1]
+
+    monkeypatch.setattr(_class_guide, "_average", noted)
+    skills, held = _class_guide._without_labels(preparations, union, index, 3)
+    folds = [np.flatnonzero((known < 0) & (index >= 0)) for known, *_ in calls]
+    named = [[log_odds(voice, preparations[i][1]).argmax(axis=1) for i, _, voice in of] for _, of, *_ in calls]
+    for f, (known, _, some, one) in enumerate(calls):
+        told = [np.concatenate([of[j][rows] for of, rows in others(named, folds, f)]) for j in range(len(some))]
+        truth = np.concatenate([index[rows] for _, rows in others(named, folds, f)])
+        kappas = [max(oracle.kappa(one, truth, 3), 0.02) for one in told]
+        np.testing.assert_allclose(some, kappas, atol=1e-12)
+        power = sureness(one.proba, one.probas, one.weights, known)
+        np.testing.assert_allclose(held[folds[f]], one.proba[folds[f]] ** power)
+    assert np.isnan(held[21:]).all()
+    assert np.ptp(skills) > 0.0
+
+
+def others(named, folds, f):
+    return [pair for g, pair in enumerate(zip(named, folds, strict=True)) if g != f]
 
 
 def test_fits_that_hold_labels_out_see_some_unlabeled_rows(rng, monkeypatch):
     seen = []
     average = _class_guide._average
 
-    def noted(preparations, union, index, n_classes):
+    def noted(preparations, union, index, *args):
         seen.append({len(index), len(union.T), *(len(rows.T) for _, rows in preparations)})
-        return average(preparations, union, index, n_classes)
+        return average(preparations, union, index, *args)
 
     monkeypatch.setattr(_class_guide, "ENOUGH_ROWS", 40)
     monkeypatch.setattr(_class_guide, "_average", noted)
     y = rng.integers(0, 2, 120)
     X, few = rng.normal(size=(120, 6)) + 3.0 * y[:, None], np.where(np.arange(120) < 20, y, -1)
     model = GuidedProjection(2, target="classes").fit(X, few)
-    assert seen == [{120}, *[{60}] * 3]
+    assert seen == [*[{60}] * 3, {120}]
     assert (model.predict(X) == y).mean() > 0.95
 
 

@@ -61,16 +61,14 @@ def calibrated(mean, log_density, named, weights, index, unlabeled, power=None):
     return out
 
 
-def likely_power(power, held, index, n_labels):
-    """The power (a number) moved to where labels `index` are likely by probabilities (n, c) that do not know them."""
-    counted = min(max((n_labels - 2) / 7, 0), 1)
+def likely_power(held, index):
+    """The power (a number) at which labels `index` are likely by probabilities (n, c) that do not know them."""
 
     def loss(log):
-        odds = power * np.exp(log - 0.1) * np.log(held)
-        told = softmax(odds, axis=1)[np.arange(len(index)), index]
-        return -counted * np.log(np.maximum(told, 1e-3)).sum() + log**2 / (2 * 0.5**2)
+        told = softmax(np.exp(log) * np.log(held), axis=1)[np.arange(len(index)), index]
+        return -np.log(np.maximum(told, 1e-3)).sum() + log**2 / (2 * 0.5**2)
 
-    return power * np.exp(minimize_scalar(loss, bounds=(-2.5, 2.5), method="bounded").x)
+    return np.exp(minimize_scalar(loss, bounds=(-2.5, 2.5), method="bounded").x)
 
 
 def pupil(X, index, proba, prior, n_factors, shrinkage, n_steps):

@@ -15,10 +15,13 @@ from ._teaching import (
     calibrated,
     held_out,
     log_densities,
+    log_odds,
     params_of,
     prior_of,
     pupil,
+    skills_of,
     speak,
+    sureness,
     teachers,
     trust,
     weigh,
@@ -99,10 +102,10 @@ class Said(NamedTuple):
     learn: Any  # from probabilities (n, c) to parameters of two pupils
 
 
-def _average(preparations, union, index, n_classes):
-    voices = teachers(preparations, index, n_classes)
+def _average(preparations, union, index, voices, skills):
+    """What is said by teachers and by the pupils of their mean, from labels `index` (n,) that both know."""
     probas = np.array([speak(voice, preparations[i][1]) for i, _, voice in voices])
-    weights, kappas = weigh(probas, index)
+    weights, kappas = weigh(probas, index, skills)
     taught = np.tensordot(weights, probas, axes=1)
     seen = (union, preparations[0][1])
     prior, n_factors = prior_of(taught, index)
@@ -121,16 +124,40 @@ def _average(preparations, union, index, n_classes):
     return Said(voices, probas, weights, kappas, tuple(pupils), shares, mean, prior, learn)
 
 
+def _without_labels(preparations, union, index, n_classes):
+    """How well every teacher tells labels that it does not know (m,), and what is said of labeled rows (n, c).
+
+    Of that those who know a label have no say, nor has it one in how teachers count; NaN where nobody was asked.
+    """
+    trains = held_out(preparations[0][1], index, n_classes)
+    asked = [np.flatnonzero((known < 0) & (index >= 0)) for known in trains]
+    alone = [teachers(preparations, known, n_classes) for known in trains]
+    at, held = np.concatenate([[], *asked]).astype(int), np.full((len(index), n_classes), np.nan)
+    if not len(at):
+        return 1.0, held
+    told = [_told(voices, preparations, some) for voices, some in zip(alone, asked, strict=True)]
+    told, fold_of = np.concatenate(told, axis=1), np.repeat(np.arange(len(trains)), [len(some) for some in asked])
+    for fold, (known, voices, some) in enumerate(zip(trains, alone, asked, strict=True)):
+        others = fold_of != fold
+        one = _average(preparations, union, known, voices, skills_of(told[:, others], index[at[others]]))
+        held[some] = one.proba[some] ** sureness(one.proba, one.probas, one.weights, known)
+    return skills_of(told, index[at]), held
+
+
+def _told(voices, preparations, some):
+    """Log-odds (m, n, c) of some rows, by every teacher."""
+    return np.array([log_odds(voice, preparations[i][1].take(some)) for i, _, voice in voices])
+
+
 def teach(preparations, union, index, n_classes):
     """Learn classes `index` (n,), -1 where unlabeled, from rows in every preparation and in their union."""
-    rows, one = preparations[0][1], _average(preparations, union, index, n_classes)
-    densities = log_densities(one.pupils[1], rows)
+    rows = preparations[0][1]
     kept = dppca.some_rows(rows, index, ENOUGH_ROWS)
     few = [(how, reduced.take(kept)) for how, reduced in preparations]
     held = np.full((len(index), n_classes), np.nan)
-    held[kept] = held_out(
-        few[0][1], index[kept], n_classes, lambda some: _average(few, union.take(kept), some, n_classes).proba
-    )
+    skills, held[kept] = _without_labels(few, union.take(kept), index[kept], n_classes)
+    one = _average(preparations, union, index, teachers(preparations, index, n_classes), skills)
+    densities = log_densities(one.pupils[1], rows)
     calibration = calibrate(one.proba, densities, one.probas, one.weights, index, held)
     guide = ClassGuide(one.voices, one.weights, one.kappas, one.pupils, one.shares, calibration, one.prior)
     return Taught(guide, one.proba, calibrated(one.proba, densities, calibration), one.learn(one.proba))

@@ -29,11 +29,10 @@ BY_SHARE = 0.5  # power of the share of a class, over that of equal ones, in the
 UNLIKE, UNLIKE_SHARE = (-1.0, 3.0), 6.0  # range of the distance of a row, in quartiles, and what it is divided by
 LEAST_APART = 1e-6  # of a log-density: rows that differ by less, as where each is a class of its own, are as like
 TRUST = 4  # power of kappa that weighs a pupil
-N_FOLDS, FEWEST_LABELS = 3, 5  # in which labels are held out, where the median class has so many
+N_FOLDS, FEWEST_LABELS = 3, 3  # in which labels are held out, where the median class has so many
 ENOUGH = 500  # labels held out
-FEW_HELD, MANY_HELD = 2.0, 9.0  # labels of the median class at which these begin to count, and count in full
 POWERS = np.linspace(-2.5, 2.5, 101)  # of the exponent, tried: its logarithm
-ALL_LABELS, LEAST_TOLD = 0.1, 1e-3  # log exponent that more labels deserve; probability of a label held out at least
+LEAST_TOLD = 1e-3  # probability of a label held out at least
 
 
 class Voice(NamedTuple):
@@ -146,13 +145,24 @@ def judged(index):
     return np.flatnonzero(index < 0) if (index < 0).any() else np.arange(len(index))
 
 
-def weigh(probas, index):
-    """Weights of teachers, and their kappa with the plain mean, from probabilities (m, n, c) of unlabeled rows."""
+def weigh(probas, index, skills=1.0):
+    """Weights of teachers, and their kappa with the plain mean, from probabilities (m, n, c) of unlabeled rows.
+
+    `skills` (m,) are how well they tell labels that they do not know.
+    """
     some = judged(index)
     mean = probas.mean(axis=0)[some]
     kappas = np.array([agreement(one[some], mean) for one in probas])
-    weights = np.maximum(kappas, LEAST_KAPPA) ** 2
+    weights = (np.maximum(kappas, LEAST_KAPPA) * skills) ** 2
     return weights / weights.sum(), kappas
+
+
+def skills_of(told, index):
+    """Kappa of the classes that teachers name (m, n, c) with labels (n,) that they do not know; alike without any."""
+    if not len(index):
+        return np.ones(len(told))
+    right = np.eye(told.shape[2])[index]
+    return np.maximum([agreement(one, right) for one in told], LEAST_KAPPA)
 
 
 # -- pupils ----------------------------------------------------------------------------------------------------------
@@ -197,39 +207,44 @@ class Calibration(NamedTuple):
     exponent: Any  # (c,) of rows, by the class they name
 
 
-def held_out(rows, index, n_classes, tell):
-    """What is said of labeled rows (n, c) by those who do not know their labels; NaN where nobody was asked.
+def held_out(rows, index, n_classes):
+    """Labels (n,) without those of one fold after another, -1 in their place; folds follow from the rows.
 
-    `tell` gives probabilities (n, c) from labels (n,). Folds follow from the `rows`; a few hundred labels are enough.
+    None where the median class has few labels; a few hundred of them held out are enough.
     """
-    out = np.full((len(index), n_classes), np.nan)
+    found = []
     if labels_of_a_class(index, n_classes) >= FEWEST_LABELS:
         folds = dppca.content_folds(rows, index, N_FOLDS)
         for fold in range(N_FOLDS):
-            if np.count_nonzero(~np.isnan(out[:, 0])) < ENOUGH:
-                out[folds == fold] = tell(np.where(folds == fold, -1, index))[folds == fold]
-    return out
+            if sum(np.count_nonzero((known < 0) & (index >= 0)) for known in found) < ENOUGH:
+                found.append(np.where(folds == fold, -1, index))
+    return found
+
+
+def sureness(proba, probas, weights, index):
+    """The exponent of the mean (n, c), before labels held out are asked, by what teachers say of the rows (m, n, c)."""
+    some = judged(index)
+    n_classes, named = proba.shape[1], proba[some].argmax(axis=1)
+    share = float(weights @ (probas[:, some].argmax(axis=2) == named).mean(axis=1))
+    above_chance = np.clip((share - 1.0 / n_classes) / (1.0 - 1.0 / n_classes), 0.01, 0.99)
+    base, slope, of_few = SURENESS
+    log_odds = np.log(above_chance / (1.0 - above_chance))
+    return float(np.exp(base + slope * log_odds + of_few / labels_of_a_class(index, n_classes)))
 
 
 def calibrate(proba, densities, probas, weights, index, held=None):
     """From the mean (n, c) and log-densities (n,) of the rows, and what every teacher says of them (m, n, c).
 
     Where teachers agree, and where there are many labels, the mean is surer of what it says; and of a frequent class
-    than of a rare one, as far as chance cannot have made the numbers of their labels so unequal. From five labels per
-    class on, how likely labels are by fits without them, `held` (n, c), has a say.
+    than of a rare one, as far as chance cannot have made the numbers of their labels so unequal. How likely labels are
+    by fits without them, `held` (n, c), to the power that the same rule gives these, has a say.
     """
-    some = judged(index)
-    n_classes, named = proba.shape[1], proba[some].argmax(axis=1)
-    share = float(weights @ (probas[:, some].argmax(axis=2) == named).mean(axis=1))
-    above_chance = np.clip((share - 1.0 / n_classes) / (1.0 - 1.0 / n_classes), 0.01, 0.99)
-    counts = np.bincount(index[index >= 0], minlength=n_classes)
-    n_labels = labels_of_a_class(index, n_classes)
-    base, slope, of_few = SURENESS
-    exponent = np.exp(base + slope * np.log(above_chance / (1.0 - above_chance)) + of_few / n_labels)
+    some, n_classes = judged(index), proba.shape[1]
+    exponent = sureness(proba, probas, weights, index)
     asked = np.flatnonzero(~np.isnan(held[:, 0])) if held is not None else []
     if len(asked):
-        counted = float(np.clip((n_labels - FEW_HELD) / (MANY_HELD - FEW_HELD), 0.0, 1.0))
-        exponent = moved(exponent, POWERS, held[asked] ** np.exp(-ALL_LABELS), index[asked], counted, LEAST_TOLD)
+        exponent *= moved(1.0, POWERS, held[asked], index[asked], 1.0, LEAST_TOLD)
+    counts = np.bincount(index[index >= 0], minlength=n_classes)
     excess = 1.0 + beyond_chance(counts) * (n_classes * counts / counts.sum() - 1.0)
     by_class = np.clip(excess**BY_SHARE, 1.0 / MOST_FACTOR, MOST_FACTOR)
     return Calibration(*np.quantile(-densities[some], (0.5, 0.75)).tolist(), exponent * by_class)

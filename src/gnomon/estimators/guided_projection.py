@@ -126,7 +126,9 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
 
     Teachers on each preparation are DPPCA, DPPCA with unlabeled rows of weight 0.1, ridge LDA and logistic regression.
     The probabilities of each are raised to the power at which their mean top probability is 0.8, and averaged with
-    weights in proportion to the square of its kappa.
+    weights in proportion to the square of its kappa. Where the median class has three labels they are held out in three
+    fits to two thirds of them, or fewer fits where one holds out some 500, and weights are also in proportion to the
+    square of the kappa of the classes that a teacher names for labels that it does not know with these.
 
     Two DPPCA learn from the mean as if it were their own responsibilities, one on all preparations side by side (3
     steps of EM), one on the rows (20 steps). `predict_proba` is the mean of theirs and the teachers'. A pupil counts in
@@ -161,9 +163,8 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
 
     Probabilities are then made as sure as they are right on other data of the same number of labels: raised to a power
     that grows with the agreement of the teachers and with the labels, less so for rows of low density and for rows that
-    name a class which is rare among the labels by more than chance. Where the median class has five labels the power is
-    moved to where labels are likely that were held out, in three fits to two thirds of them, or fewer fits where one
-    holds out some 500. With two or three labels per class their mean may still be off by 0.1. Of a row whose
+    name a class which is rare among the labels by more than chance. Where labels are held out the power is moved to
+    where they are likely. With two or three labels per class their mean may still be off by 0.1. Of a row whose
     `typicality` is below 0.01 they are brought towards equal ones, the more so the less typical it is; the class that
     is named stays.
 
