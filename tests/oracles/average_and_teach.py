@@ -46,9 +46,9 @@ def calibrated(mean, log_density, named, weights, index, unlabeled, power=None):
     n_classes = mean.shape[1]
     middle, upper = np.quantile(-log_density[unlabeled], [0.5, 0.75])
     agree = [np.mean(one[unlabeled] == mean[unlabeled].argmax(axis=1)) for one in named]
-    share = np.clip((np.dot(weights, agree) - 1 / n_classes) / (1 - 1 / n_classes), 0.01, 0.99)
+    share = np.clip((np.dot(weights, agree) - 1 / n_classes) / (1 - 1 / n_classes), 0.01, 0.92)
     counts = np.array([np.sum(index == c) for c in range(n_classes)])
-    power = power or np.exp(0.063 + 0.21 * np.log(share / (1 - share)) - 0.951 / np.median(counts))
+    power = power or np.exp(-0.6 + 0.6 * np.log(share / (1 - share)) - 0.4 / np.median(counts))
     equal = counts.sum() / n_classes
     chi_square = np.sum((counts - equal) ** 2 / equal)
     surely = max(1 - (n_classes - 1) / chi_square, 0) if chi_square > 0 else 0
@@ -61,12 +61,12 @@ def calibrated(mean, log_density, named, weights, index, unlabeled, power=None):
     return out
 
 
-def likely_power(held, index):
+def likely_power(held, index, n_labels):
     """The power (a number) at which labels `index` are likely by probabilities (n, c) that do not know them."""
 
     def loss(log):
         told = softmax(np.exp(log) * np.log(held), axis=1)[np.arange(len(index)), index]
-        return -np.log(np.maximum(told, 1e-3)).sum() + log**2 / (2 * 0.5**2)
+        return -min(n_labels / 10, 1) * np.log(np.maximum(told, 1e-3)).sum() + log**2 / (2 * 0.5**2)
 
     return np.exp(minimize_scalar(loss, bounds=(-2.5, 2.5), method="bounded").x)
 

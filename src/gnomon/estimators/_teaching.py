@@ -24,13 +24,15 @@ GRAPH_FACTORS = 5
 LEAST_KAPPA = 0.02
 FACTORS, MORE_FACTORS, RICH = 20, 40, 4  # of pupils; more where every class has so many labels
 UNION_STEPS, ROWS_STEPS = 3, 20
-SURENESS = (0.063, 0.21, -0.951)  # log of the exponent: base, by log-odds of agreement, by one over labels of a class
+SURENESS = (-0.6, 0.6, -0.4)  # log of the exponent: base, by log-odds of agreement, by one over labels of a class
+AGREED = (0.01, 0.92)  # range of the agreement above chance: teachers that agree more are not surer for it
 BY_SHARE = 0.5  # power of the share of a class, over that of equal ones, in the exponent of rows that name it
 UNLIKE, UNLIKE_SHARE = (-1.0, 3.0), 6.0  # range of the distance of a row, in quartiles, and what it is divided by
 LEAST_APART = 1e-6  # of a log-density: rows that differ by less, as where each is a class of its own, are as like
 TRUST = 4  # power of kappa that weighs a pupil
 N_FOLDS, FEWEST_LABELS = 3, 3  # in which labels are held out, where the median class has so many
 ENOUGH = 500  # labels held out
+MANY_LABELS = 10.0  # of the median class, at which labels held out count in full
 POWERS = np.linspace(-2.5, 2.5, 101)  # of the exponent, tried: its logarithm
 LEAST_TOLD = 1e-3  # probability of a label held out at least
 
@@ -226,7 +228,7 @@ def sureness(proba, probas, weights, index):
     some = judged(index)
     n_classes, named = proba.shape[1], proba[some].argmax(axis=1)
     share = float(weights @ (probas[:, some].argmax(axis=2) == named).mean(axis=1))
-    above_chance = np.clip((share - 1.0 / n_classes) / (1.0 - 1.0 / n_classes), 0.01, 0.99)
+    above_chance = np.clip((share - 1.0 / n_classes) / (1.0 - 1.0 / n_classes), *AGREED)
     base, slope, of_few = SURENESS
     log_odds = np.log(above_chance / (1.0 - above_chance))
     return float(np.exp(base + slope * log_odds + of_few / labels_of_a_class(index, n_classes)))
@@ -243,7 +245,8 @@ def calibrate(proba, densities, probas, weights, index, held=None):
     exponent = sureness(proba, probas, weights, index)
     asked = np.flatnonzero(~np.isnan(held[:, 0])) if held is not None else []
     if len(asked):
-        exponent *= moved(1.0, POWERS, held[asked], index[asked], 1.0, LEAST_TOLD)
+        counted = min(labels_of_a_class(index, n_classes) / MANY_LABELS, 1.0)
+        exponent *= moved(1.0, POWERS, held[asked], index[asked], counted, LEAST_TOLD)
     counts = np.bincount(index[index >= 0], minlength=n_classes)
     excess = 1.0 + beyond_chance(counts) * (n_classes * counts / counts.sum() - 1.0)
     by_class = np.clip(excess**BY_SHARE, 1.0 / MOST_FACTOR, MOST_FACTOR)

@@ -19,7 +19,7 @@ from gnomon.experiments._draw import draw_labeled
 from gnomon.experiments.breadth import FIRST_SEED, SCALINGS, SETS, STRENGTHS, load, scaled, some_rows
 from gnomon.rows.kind import is_sparse
 
-K, N_LABELS, BINS = 5, (3, 10), 10
+K, N_LABELS, BINS = 5, (2, 3, 5, 10), 10
 FEWEST = 20  # unlabeled rows
 LEAST = 1e-6  # probability that the class of a row has at least in its log-loss
 DRAWS = 20  # of outcomes of a perfect forecast
