@@ -319,13 +319,14 @@ def test_labels_held_out_say_how_sure_average_and_teach_may_be(right):
     assert (moved > plain).all() if right > 0.9 else (moved < plain).all()
 
 
-def test_every_label_is_held_out_once():
+@pytest.mark.parametrize("n_labels, n_folds", [(2, 2), (3, 3), (5, 3)])
+def test_every_label_is_held_out_once(n_labels, n_folds):
     rng = np.random.default_rng(0)
-    index = np.where(np.arange(60) < 15, np.arange(60) % 3, -1)
+    index = np.where(np.arange(60) < 3 * n_labels, np.arange(60) % 3, -1)
     rows = dppca.principal_rows(read(rng.normal(size=(60, 8))), 5)
     trains = held_out(rows, index, 3)
-    assert len(trains) == 3
-    np.testing.assert_array_equal(np.sum([known < 0 for known in trains], axis=0), np.where(index < 0, 3, 1))
+    assert len(trains) == n_folds
+    np.testing.assert_array_equal(np.sum([known < 0 for known in trains], axis=0), np.where(index < 0, n_folds, 1))
     for known in trains:
         assert set(index[(index >= 0) & (known < 0)]) == {0, 1, 2}
         np.testing.assert_array_equal(known[known >= 0], index[known >= 0])

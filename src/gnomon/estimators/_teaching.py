@@ -30,7 +30,7 @@ BY_SHARE = 0.5  # power of the share of a class, over that of equal ones, in the
 UNLIKE, UNLIKE_SHARE = (-1.0, 3.0), 6.0  # range of the distance of a row, in quartiles, and what it is divided by
 LEAST_APART = 1e-6  # of a log-density: rows that differ by less, as where each is a class of its own, are as like
 TRUST = 4  # power of kappa that weighs a pupil
-N_FOLDS, FEWEST_LABELS = 3, 3  # in which labels are held out, where the median class has so many
+N_FOLDS, FEWEST_LABELS = 3, 2  # in which labels are held out, where the median class has so many
 ENOUGH = 500  # labels held out
 MANY_LABELS = 10.0  # of the median class, at which labels held out count in full
 POWERS = np.linspace(-2.5, 2.5, 101)  # of the exponent, tried: its logarithm
@@ -212,12 +212,14 @@ class Calibration(NamedTuple):
 def held_out(rows, index, n_classes):
     """Labels (n,) without those of one fold after another, -1 in their place; folds follow from the rows.
 
-    None where the median class has few labels; a few hundred of them held out are enough.
+    None where the median class has one label; a few hundred of them held out are enough.
     """
     found = []
-    if labels_of_a_class(index, n_classes) >= FEWEST_LABELS:
-        folds = dppca.content_folds(rows, index, N_FOLDS)
-        for fold in range(N_FOLDS):
+    n_labels = labels_of_a_class(index, n_classes)
+    if n_labels >= FEWEST_LABELS:
+        n_folds = min(N_FOLDS, int(n_labels))
+        folds = dppca.content_folds(rows, index, n_folds)
+        for fold in range(n_folds):
             if sum(np.count_nonzero((known < 0) & (index >= 0)) for known in found) < ENOUGH:
                 found.append(np.where(folds == fold, -1, index))
     return found

@@ -126,9 +126,10 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
 
     Teachers on each preparation are DPPCA, DPPCA with unlabeled rows of weight 0.1, ridge LDA and logistic regression.
     The probabilities of each are raised to the power at which their mean top probability is 0.8, and averaged with
-    weights in proportion to the square of its kappa. Where the median class has three labels they are held out in three
-    fits to two thirds of them, or fewer fits where one holds out some 500, and weights are also in proportion to the
-    square of the kappa of the classes that a teacher names for labels that it does not know with these.
+    weights in proportion to the square of its kappa. Where the median class has two labels or three they are held out
+    in as many fits to the others, in three fits where it has more, fewer where one holds out some 500; and weights are
+    also in proportion to the square of the kappa of the classes that a teacher names for labels that it does not know
+    with these.
 
     Two DPPCA learn from the mean as if it were their own responsibilities, one on all preparations side by side (3
     steps of EM), one on the rows (20 steps). `predict_proba` is the mean of theirs and the teachers'. A pupil counts in
