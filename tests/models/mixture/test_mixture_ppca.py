@@ -392,6 +392,9 @@ def test_a_start_far_below_is_left_and_the_best_is_the_same(rng, monkeypatch):
     assert some.stats["n_passes"] < every.stats["n_passes"]
     for one, other in zip(some.stats["optima"], every.stats["optima"]):
         assert one == other or one < some.value.log_likelihood - 0.5 * len(X) + 1.0
+    monkeypatch.setattr(model, "SAME", -1.0)  # starts of other maxima are taken for none of these
+    alone = fit_with(X, options, np.inf, monkeypatch)
+    assert_allclose(every.stats["optima"], alone.stats["optima"], rtol=1e-9)
 
 
 def fit_with(X, options, far, monkeypatch):

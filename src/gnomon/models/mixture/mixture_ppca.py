@@ -32,9 +32,7 @@ NOISE_FLOOR = 1e-6  # smallest noise variance, relative to the variance of x
 MOMENT_SIDE = 32  # up to this many coordinates, p x p products per component are cheaper than more iterations
 GRAM_SIDE = 1500  # up to this many rows, a table with more columns is rotated to its row space first
 HOPELESS = 5.0  # nats per row below another start once steps are short: hundreds of them would not make up for it
-SAME = (
-    0.3  # root nats per row between a start and a maximum that it comes to; of those that do not the least seen is .77
-)
+SAME = 0.3  # root nats per row between a start and the maximum that it comes to; those of others are .77 or more away
 FAR = 0.5  # nats per row below a maximum at which a start is given up; at .2 a few tables lose their best one
 PARTITION_ROWS, PARTITION_ENTRIES = 1000, 1 << 22  # k-means for the start reads so many rows, or entries if more
 
