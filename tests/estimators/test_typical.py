@@ -281,7 +281,7 @@ def test_rows_of_zeros_and_dark_ones_are_unusual_on_real_data(record_property):
 
 @pytest.mark.slow
 @pytest.mark.realdata
-@pytest.mark.parametrize(("model", "zero", "bright"), [(GuidedProjection(2), 10, 40), (SPPCA(3), 1.2, 6)])
+@pytest.mark.parametrize(("model", "zero", "bright"), [(GuidedProjection(2), 8, 40), (SPPCA(3), 1.2, 6)])
 def test_intervals_of_unusual_spectra_are_wider(model, zero, bright, record_property):
     """Deviations beside the median of the rows of the fit, at least so many times."""
     for name in breadth_numbers.SETS:
