@@ -160,11 +160,11 @@ def _standardized(sparse, mean, std):
 def _in_deviations(parts, X):
     """The same preparation, its columns in units of their deviations; dense ones are held to the range of X and one."""
     table = _prepared(parts, X)
-    parts = parts | _standardized(is_sparse(X), *_moments(table))
-    if is_sparse(X):
-        return parts
-    Z = _prepared(parts, X)
-    return parts | {"low": Z.min(axis=0) - 1.0, "high": Z.max(axis=0) + 1.0}
+    columns = _standardized(is_sparse(X), *_moments(table))
+    if not is_sparse(X):
+        Z = _prepared(columns, table)
+        columns |= {"low": Z.min(axis=0) - 1.0, "high": Z.max(axis=0) + 1.0}
+    return parts | columns
 
 
 def _moments(X):
