@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression, RidgeCV
 from sklearn.preprocessing import scale
 
 from estimators.support import load
-from gnomon import PPCA, GuidedProjection
+from gnomon import GuidedProjection
 from gnomon.datasets import fetch_corn
 from gnomon.estimators._of_predictions import show
 from gnomon.estimators._preparations import Preparation, bring
@@ -184,7 +184,7 @@ def test_missing_entries_are_filled_first(fitted):
     X, y, seen, _ = fitted
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
     model = GuidedProjection(2).fit(holes, seen)
-    filled = PPCA(10).fit(holes).impute(holes)
+    filled = model.impute(holes)
     assert_allclose(model.predict(holes), GuidedProjection(2).fit(filled, seen).predict(filled), atol=1e-6)
     assert np.corrcoef(model.predict(holes), y)[0, 1] > 0.9
 

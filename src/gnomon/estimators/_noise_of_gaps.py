@@ -20,28 +20,29 @@ LEAST_FREE = 0.1  # share of the observed entries that a PPCA leaves to the nois
 MOST_NOISE = 4.0  # times what filled rows show
 
 
-def moved_by_gaps(noise: MapNoise, components: Array, ppca: Any, missing: BoolArray) -> Array:
-    """Covariances (n, k, k) of new rows that miss entries (n, p), where `ppca` fills them."""
-    W, D = np.asarray(ppca.components_, dtype=np.float64).T, np.asarray(components, dtype=np.float64).T
+def moved_by_gaps(noise: MapNoise, components: Array, ppca: Any, units: Array, missing: BoolArray) -> Array:
+    """Covariances (n, k, k) of new rows that miss entries (n, p), where `ppca` fills them in units (p,) of columns."""
+    W, D = np.asarray(ppca.components_, dtype=np.float64).T, (np.asarray(components, dtype=np.float64) * units).T
     q, k, s2 = W.shape[1], D.shape[1], float(ppca.noise_variance_)
     patterns, place = np.unique(missing, axis=0, return_inverse=True)
     gaps, filled = patterns.astype(float), 1.0 - patterns
     M = _summed(filled, W, W) + s2 * np.eye(q)
     K = np.linalg.solve(M, _summed(gaps, W, D))
-    both = np.hstack([noise.moving, W])
+    both, variances = np.hstack([noise.moving * units[:, None], W]), noise.variances / units**2
     share = np.concatenate([np.broadcast_to(np.eye(k), (len(K), k, k)), K], axis=1)
     turned = share.transpose(0, 2, 1)
-    moves = turned @ _summed(filled, both * noise.variances[:, None], both) @ share
+    moves = turned @ _summed(filled, both * variances[:, None], both) @ share
     return np.asarray((moves + s2**2 * (K.transpose(0, 2, 1) @ K))[place.ravel()])
 
 
-def noise_with_gaps(noise: Noise, ppca: Any, fit: Callable[[int, Array], Any], X: Array) -> Noise:
+def noise_with_gaps(noise: Noise, ppca: Any, fit: Callable[[int, Array], Any], X: Array, units: Array) -> Noise:
     """Noise of rows X (n, p) that miss entries, of which filled rows show less than there is.
 
     There is that of a PPCA with as many components as stand out of the noise, `fit(k, X)`, over the degrees of freedom
-    that these leave; `ppca` has enough of them, and more have taken noise for signal.
+    that these leave; `ppca` has enough of them, and more have taken noise for signal. Both are of rows in `units` (p,)
+    of columns.
     """
-    n, p = X.shape
+    (n, p), X = X.shape, X / units
     n_seen, W, s2 = np.count_nonzero(~np.isnan(X)), np.asarray(ppca.components_, dtype=np.float64), ppca.noise_variance_
     rows, squares = n_seen / p, np.linalg.eigvalsh(W @ W.T)[::-1] + s2
     squares = squares[: max(int(rows) - 2, 0)]
@@ -51,7 +52,7 @@ def noise_with_gaps(noise: Noise, ppca: Any, fit: Callable[[int, Array], Any], X
         return noise
     free = max(n_seen - k * (n + p - k) - (p - k), LEAST_FREE * n_seen)
     found = float(learned.noise_variance_) * n_seen * (p - k) / free
-    times = float(np.clip(found / (noise.variances * noise.units[:, 0] ** 2).sum(), 1.0, MOST_NOISE))
+    times = float(np.clip(found / (noise.variances * (noise.units[:, 0] / units) ** 2).sum(), 1.0, MOST_NOISE))
     return noise._replace(variances=times * noise.variances, total=times * noise.total)
 
 

@@ -10,6 +10,7 @@ from ..models import dppca
 from ..models.readout import Seen
 from ..numerics.linalg import sign_of_columns
 from ..rows import read
+from ..rows.gaps import n_foretelling, units_of_gaps
 from ..rows.kind import is_sparse
 from ..rows.products import in_form
 from ..rows.spare import spare_rank
@@ -45,7 +46,8 @@ ABOUT_TEACHERS = (
     "Each line is a model (teacher) whose predictions count by its weight: the rows as it saw them (preparation), and "
     "how well it predicted labels left out, by kappa, the agreement beyond chance, or by R2; both are 1 at best."
 )
-PPCA_COMPONENTS = 10  # of the PPCA that fills missing entries and gives densities
+PPCA_COMPONENTS = 10  # at most, of the PPCA that fills missing entries, and of that which gives densities
+ROUGH = 1e-3  # tolerance of those that are compared
 ALL, LABELS_ALONE = "all preparations", "ridge LDA"
 PROJECTIONS = (ALL, "rows", LABELS_ALONE)  # of the two pupils, and of the best teacher by labels alone
 BETTER = 0.01  # share of the predictions that standardized columns must explain more than rows, to be preferred
@@ -153,14 +155,16 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
     what that gives. Where these are fewer than K, the leading directions of what is uncorrelated with them follow, at
     0.3 of the length.
 
-    Missing entries of X are filled first, with their mean given the others under `PPCA` of ten components. Its density
-    of rows is that of `score_samples`, whatever the targets, and what `typicality`, `hotelling_t2` and `spe` go by.
+    Missing entries of X are filled first, with their mean given the others under a `PPCA` of at most ten components, of
+    columns in units of their deviations: as many as foretell best what is held out of the observed entries. The density
+    of rows under `PPCA` of so many components, ten of complete rows, is that of `score_samples`, whatever the targets,
+    and what `typicality`, `hotelling_t2` and `spe` go by.
 
     `posterior`, and the covariance of `transform`, are of the projection of a row without its noise, as in `DPPCA`: by
     what noise of the entries does to it, also through preparations that are not linear, and by what missing entries
     leave open. With ``uncertainty="plug-in"`` they are those of the model itself, far too sure where rows are few: for
     one target of classes of that whose projection it is, with the classes averaged over by `predict_proba`, so that the
-    covariance holds the doubt about the class; else of `PPCA` of ten components.
+    covariance holds the doubt about the class; else of that `PPCA`.
 
     Probabilities are then made as sure as they are right on other data of the same number of labels: raised to a power
     that grows with the agreement of the teachers and with the labels, less so for rows of low density and for rows that
@@ -352,10 +356,16 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
         """The rows of the fit without gaps; what fills those of new rows is kept."""
         X = rows.gather().astype(np.float64, copy=False)
         self._centers = None if is_sparse(X) else np.nanmean(X, axis=0)
-        self._gaussian = _gaussian(X)
+        k, self._filler, self._units = PPCA_COMPONENTS, None, None
+        if rows.masked:
+            self._units = units_of_gaps(X)
+            most = min(k, spare_rank(X / self._units))
+            k = n_foretelling(X / self._units, most, _fill) if most > 1 else most
+            self._filler = _gaussian(X / self._units, k)
+        self._gaussian = _gaussian(X, k)
         complete, tail = self._complete(rows), None
         if self._gaussian is not None:
-            tail = reference_of(_gaussian, complete, counts(X), self._gaussian)
+            tail = reference_of(lambda rest: _gaussian(rest, k), complete, counts(X), self._gaussian)
         self._tail = None if tail is None else tuple(tail)
         return complete
 
@@ -363,8 +373,13 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
         """Rows in float64, sparse if those of the fit were; what is missing has its mean under PPCA."""
         X = rows.gather().astype(np.float64, copy=False)
         if rows.masked:
-            X = np.where(np.isnan(X), self._centers, X) if self._gaussian is None else self._gaussian.impute(X)
+            X = self._filled(X)
         return in_form(X, sparse=self._centers is None)
+
+    def _filled(self, X):
+        if self._filler is not None:
+            return np.where(np.isnan(X), self._filler.impute(X / self._units) * self._units, X)
+        return np.where(np.isnan(X), self._centers, X) if self._gaussian is None else self._gaussian.impute(X)
 
     def _imputed(self, rows, y):
         return read(self._complete(rows))
@@ -438,9 +453,9 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
         self._noise = self._noise_prepared = None
         if noise is None:
             return
-        if rows.masked and self._gaussian is not None:
+        if self._filler is not None:
             X = rows.gather().astype(np.float64, copy=False)
-            noise = noise_with_gaps(noise, self._gaussian, lambda k, X: PPCA(k).fit(X), X)
+            noise = noise_with_gaps(noise, self._filler, lambda k, X: PPCA(k).fit(X), X, self._units)
         self._noise = tuple(map_noise(noise, complete, self.components_, gaps=self._gaussian is not None))
         if self.projection_ in (ALL, LABELS_ALONE):
             T = (union if self.projection_ == ALL else preparations[self._lda_preparation][1]).T
@@ -463,7 +478,8 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
             covs = moved_prepared(PreparedNoise(*prepared), rows.shape[0], at, T)
         at = np.flatnonzero(missing.any(axis=1))
         if len(at):
-            wider = moved_by_gaps(noise, self.components_, self._gaussian, missing[at])
+            fills = (self._gaussian, np.ones(rows.shape[1])) if self._filler is None else (self._filler, self._units)
+            wider = moved_by_gaps(noise, self.components_, *fills, missing[at])
             covs[at] = widened(covs[at], noise.cov, wider, linear=linear)
         return covs
 
@@ -543,10 +559,14 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
         return super()._said() | parts
 
 
-def _gaussian(X):
-    """PPCA of rows; None where they leave nothing for noise."""
-    k = min(PPCA_COMPONENTS, spare_rank(X))
+def _gaussian(X, most):
+    """PPCA of rows, of at most so many components; None where they leave nothing for noise."""
+    k = min(most, spare_rank(X))
     return PPCA(k).fit(X) if k > 0 else None
+
+
+def _fill(X, k):
+    return PPCA(k, tol=ROUGH).fit(X).impute(X)
 
 
 def _doubt(probabilities):
