@@ -122,6 +122,14 @@ def test_the_spare_rank_does_not_depend_on_units():
     assert spare_rank(X + 1e3) == 2
 
 
+def test_a_column_that_is_never_observed_is_named():
+    holes = np.array([[1.0, np.nan], [2.0, np.nan], [4.0, np.nan]])
+    with pytest.raises(ValueError, match="column 1 of X is never observed; drop it"):
+        GapFiller().fit(holes)
+    with pytest.raises(ValueError, match="column 'b' of X is never observed"):
+        GapFiller().fit(pd.DataFrame(holes, columns=["a", "b"]))
+
+
 @pytest.mark.parametrize("spread", [0, 4, 6, 8, 11, 14, 18])
 @pytest.mark.parametrize("n, p", [(50, 6), (5, 30), (90, 80)])
 def test_the_spare_rank_is_what_ppca_takes(n, p, spread):

@@ -211,6 +211,11 @@ class GapFiller(Step):
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, where X was a frame.
 
+    Raises
+    ------
+    ValueError
+        When a column is never observed.
+
     See Also
     --------
     Columns : Takes the columns of a table by name.
@@ -235,6 +240,10 @@ class GapFiller(Step):
         if is_sparse(X):
             self.mean_ = np.zeros(X.shape[1])
             return
+        never = np.flatnonzero(np.isnan(X).all(axis=0))
+        if len(never):
+            names = vars(self).get("feature_names_in_", np.arange(X.shape[1]))
+            raise ValueError(f"column {names.tolist()[never[0]]!r} of X is never observed; drop it.")
         self.mean_ = np.nanmean(X, axis=0)
         k = min(self.max_components, spare_rank(X))
         if k > 1 and count_missing(X):
