@@ -10,7 +10,7 @@ from ..models import dppca
 from ..models.readout import Seen
 from ..numerics.linalg import sign_of_columns
 from ..rows import read
-from ..rows.gaps import n_foretelling, units_of_gaps
+from ..rows.gaps import ROUGH, n_foretelling, units_of_gaps
 from ..rows.kind import is_sparse
 from ..rows.products import in_form
 from ..rows.spare import spare_rank
@@ -47,7 +47,6 @@ ABOUT_TEACHERS = (
     "how well it predicted labels left out, by kappa, the agreement beyond chance, or by R2; both are 1 at best."
 )
 PPCA_COMPONENTS = 10  # at most, of the PPCA that fills missing entries, and of that which gives densities
-ROUGH = 1e-3  # tolerance of those that are compared
 ALL, LABELS_ALONE = "all preparations", "ridge LDA"
 PROJECTIONS = (ALL, "rows", LABELS_ALONE)  # of the two pupils, and of the best teacher by labels alone
 BETTER = 0.01  # share of the predictions that standardized columns must explain more than rows, to be preferred
@@ -359,9 +358,9 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
         k, self._filler, self._units = PPCA_COMPONENTS, None, None
         if rows.masked:
             self._units = units_of_gaps(X)
-            most = min(k, spare_rank(X / self._units))
-            k = n_foretelling(X / self._units, most, _fill) if most > 1 else most
-            self._filler = _gaussian(X / self._units, k)
+            Z = X / self._units
+            k = n_foretelling(Z, min(k, spare_rank(Z)), _fill)
+            self._filler = PPCA(k).fit(Z) if k > 0 else None
         self._gaussian = _gaussian(X, k)
         complete, tail = self._complete(rows), None
         if self._gaussian is not None:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gnomon import PPCA
 from gnomon.rows.frames import as_frame
-from gnomon.rows.gaps import n_foretelling
+from gnomon.rows.gaps import ROUGH, n_foretelling
 from gnomon.rows.kind import is_sparse
 from gnomon.rows.spare import spare_rank
 from gnomon.tables import answers_of, count_missing, indicators, listing, names_of_answers, said_of_unseen
@@ -246,13 +246,13 @@ class GapFiller(Step):
             raise ValueError(f"column {names.tolist()[never[0]]!r} of X is never observed; drop it.")
         self.mean_ = np.nanmean(X, axis=0)
         k = min(self.max_components, spare_rank(X))
-        if k > 1 and count_missing(X):
+        if count_missing(X):
             k = n_foretelling(X, k, self._filled)
         if k > 0:
             self.model_ = PPCA(k, random_state=self.random_state).fit(X)
 
     def _filled(self, X, k):
-        return PPCA(k, tol=1e-3, random_state=self.random_state).fit(X).impute(X)
+        return PPCA(k, tol=ROUGH, random_state=self.random_state).fit(X).impute(X)
 
     def _transform(self, X):
         X = _matrix(self, X, reset=False)

@@ -17,6 +17,7 @@ FEWER = (5, 3, 2, 1)  # components that are tried beside the most
 ENOUGH = 1000  # observed entries of a column: so many bear all components
 HELD_OUT = 10  # one entry of so many
 MOST_COLUMNS = 1000  # that tell how many components there are
+ROUGH = 1e-3  # tolerance of fits that are compared
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -33,7 +34,7 @@ def n_foretelling(X: Array, most: int, fill: Callable[[Array, int], Array]) -> i
 
     `fill` fills rows with so many. Errors count in units of the deviations of columns.
     """
-    if np.count_nonzero(~np.isnan(X)) >= ENOUGH * X.shape[1]:
+    if most < 2 or np.count_nonzero(~np.isnan(X)) >= ENOUGH * X.shape[1]:
         return most
     X, held = held_out(X)
     rest = np.where(held, np.nan, X)
