@@ -305,6 +305,16 @@ def test_average_and_teach_is_less_sure_of_a_rare_class_as_the_definition_says()
     np.testing.assert_array_equal(found.argmax(axis=1), mean.argmax(axis=1))
 
 
+def test_few_labels_rule_no_class_out():
+    """Six clusters far apart, one of them without labels, and nothing that tells whose its rows are."""
+    rng, y = np.random.default_rng(0), np.repeat(np.arange(6), 10)
+    X, seen = 40.0 * rng.standard_normal((6, 30))[y] + rng.standard_normal((60, 30)), np.full(60, -1)
+    seen[[0, 1, 10, 11, 20, 21, 30, 31, 40, 41]] = np.repeat(np.arange(5), 2)
+    proba = GuidedProjection().fit(X, seen).predict_proba(X)
+    assert 0.25 / (11 * 5) <= proba.min() < 1.05 * 0.25 / (11 * 5)
+    assert proba[:10, 0].min() > 0.9
+
+
 @pytest.mark.parametrize("right", [0.95, 0.4])
 def test_labels_held_out_say_how_sure_average_and_teach_may_be(right):
     rng, index = np.random.default_rng(0), np.full(200, -1)

@@ -58,7 +58,8 @@ def calibrated(mean, log_density, named, weights, index, unlabeled, power=None):
         times = min(max(np.sqrt(1 + surely * (counts[row.argmax()] / equal - 1)), 0.5), 2.0)
         out[i] = row ** (power * times / (1.0 + unlike / 6.0))
         out[i] /= out[i].sum()
-    return out
+    doubt = 0.25 / (1 + counts.sum())
+    return (1 - doubt) * out + doubt / n_classes
 
 
 def likely_power(held, index, n_labels):

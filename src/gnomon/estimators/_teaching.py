@@ -35,6 +35,7 @@ ENOUGH = 500  # labels held out
 MANY_LABELS = 10.0  # of the median class, at which labels held out count in full
 POWERS = np.linspace(-2.5, 2.5, 101)  # of the exponent, tried: its logarithm
 LEAST_TOLD = 1e-3  # probability of a label held out at least
+DOUBT = 0.25  # of a label, beside all of them: what they cannot rule out
 
 
 class Voice(NamedTuple):
@@ -207,6 +208,7 @@ class Calibration(NamedTuple):
     middle: float  # median of minus the log-density of rows, under the pupil of the rows
     upper: float  # its third quartile
     exponent: Any  # (c,) of rows, by the class they name
+    doubt: float  # share of what is said that all classes have alike
 
 
 def held_out(rows, index, n_classes):
@@ -241,7 +243,8 @@ def calibrate(proba, densities, probas, weights, index, held=None):
 
     Where teachers agree, and where there are many labels, the mean is surer of what it says; and of a frequent class
     than of a rare one, as far as chance cannot have made the numbers of their labels so unequal. How likely labels are
-    by fits without them, `held` (n, c), to the power that the same rule gives these, has a say.
+    by fits without them, `held` (n, c), to the power that the same rule gives these, has a say. A few labels that are
+    all told rightly do not show that none will be told wrongly, so that no class has nearly no probability.
     """
     some, n_classes = judged(index), proba.shape[1]
     exponent = sureness(proba, probas, weights, index)
@@ -252,16 +255,18 @@ def calibrate(proba, densities, probas, weights, index, held=None):
     counts = np.bincount(index[index >= 0], minlength=n_classes)
     excess = 1.0 + beyond_chance(counts) * (n_classes * counts / counts.sum() - 1.0)
     by_class = np.clip(excess**BY_SHARE, 1.0 / MOST_FACTOR, MOST_FACTOR)
-    return Calibration(*np.quantile(-densities[some], (0.5, 0.75)).tolist(), exponent * by_class)
+    middle, upper = np.quantile(-densities[some], (0.5, 0.75)).tolist()
+    return Calibration(middle, upper, exponent * by_class, DOUBT / (1.0 + float(counts.sum())))
 
 
 def calibrated(proba, densities, calibration):
     """The same probabilities, less sure of rows that are unlike the others, and of rare classes."""
-    middle, upper, exponent = calibration
+    middle, upper, exponent, doubt = calibration
     apart = max(upper - middle, LEAST_APART * max(abs(middle), 1.0)) + 1e-9
     unlike = np.clip((-densities - middle) / apart, *UNLIKE) / UNLIKE_SHARE
     logs = np.log(np.maximum(proba, 1e-12))
-    return normalized(logs * by_named(exponent, logs) / (1.0 + unlike)[:, None])[0]
+    sure = normalized(logs * by_named(exponent, logs) / (1.0 + unlike)[:, None])[0]
+    return (1.0 - doubt) * sure + doubt / sure.shape[1]
 
 
 def shares_of_nearest(Z, index, n_classes):
