@@ -125,7 +125,7 @@ def test_the_union_holds_every_preparation_alike(wine):
     assert_allclose((union.T**2).sum(axis=1) + union.outside, (C**2).sum(axis=1), rtol=1e-6)
 
 
-def test_neighbors_are_looked_at_where_there_are_enough_and_not_too_many(monkeypatch):
+def test_neighbors_are_looked_at_where_there_are_enough(monkeypatch):
     X, y = load("iris")
     labels = few(y, 5)
 
@@ -133,11 +133,35 @@ def test_neighbors_are_looked_at_where_there_are_enough_and_not_too_many(monkeyp
         return {name for name, *_ in GuidedProjection().fit(X, labels).teachers_ if "neighbors" in name}
 
     assert len(graphs()) == 2
-    monkeypatch.setattr(preparations_module, "MOST_NEIGHBORS", 149)
-    assert not graphs()
-    monkeypatch.setattr(preparations_module, "MOST_NEIGHBORS", 150)
     monkeypatch.setattr(preparations_module, "FEWEST", 51)
     assert not graphs()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_some_of_many_rows_are_the_points_of_the_graphs_whatever_their_order(monkeypatch, form):
+    X, y = load("iris")
+    labels, order = few(y, 5), np.random.default_rng(0).permutation(150)
+    monkeypatch.setattr(preparations_module, "PAIRS", 90 * 150)
+    monkeypatch.setattr(preparations_module, "ENOUGH_POINTS", 80)
+    model = GuidedProjection().fit(form(X), labels)
+    graphs = [parts["graph"] for _, parts, *_ in model._preparations if "graph" in parts]
+    assert [graph.n_samples_ for graph in graphs] == [90, 90]
+    moved = GuidedProjection().fit(form(X[order]), labels[order])
+    assert_allclose(moved.predict_proba(form(X)), model.predict_proba(form(X)), atol=1e-6)
+
+
+def test_graphs_of_some_rows_are_better_than_none(monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    labels = few(y, 3)
+
+    def error():
+        return np.mean(GuidedProjection().fit(X, labels).predict(X)[labels < 0] != y[labels < 0])
+
+    monkeypatch.setattr(preparations_module, "PAIRS", 1000**2)
+    monkeypatch.setattr(preparations_module, "ENOUGH_POINTS", 900)
+    some = error()
+    monkeypatch.setattr(preparations_module, "FEWEST", 10_000)
+    assert some < 0.75 * error()
 
 
 def test_a_model_file_holds_all(wine, tmp_path):

@@ -10,6 +10,7 @@ from scipy.signal import savgol_filter
 
 from ..graphs.neighbors import distinct_rows, unit_rows
 from ..models.dppca import principal_rows
+from ..numerics.folds import ranks
 from ..rows import read
 from ..rows.kind import is_sparse
 from ..rows.summary import power_of_two
@@ -20,7 +21,7 @@ MOST = 300  # principal coordinates of a preparation
 PER_PREPARATION = 150  # of each in the union of all
 UNION = 100  # of the union
 FEWEST = 20  # rows of an average class from which neighbors are looked at
-MOST_NEIGHBORS = 20_000  # rows; beyond, neighbors of all pairs take long
+PAIRS, ENOUGH_POINTS = 20_000**2, 10_000  # distances from rows to points of a graph; so many points are always taken
 LEVEL = 1e-6  # relative: deviations, or lengths, that differ by less are the same
 SKEWED, LARGE = 10.0, 30.0  # deviations of columns, and entries beside the median one, from which logarithms are tried
 
@@ -65,14 +66,32 @@ def fit_preparations(X, n_classes):
         found = _fitted(name, parts, _prepared(parts, X))
         base = found if "std" in parts else base
         yield found
-    if FEWEST * n_classes <= X.shape[0] <= MOST_NEIGHBORS:
-        graph = NeighborFeatures()
-        features = graph.fit_transform(base[1].T)
+    if FEWEST * n_classes <= X.shape[0]:
+        some = _some(base[1])
+        graph, features = _neighbors("euclidean", base[1].T, some)
         yield _fitted("neighbors", {"preparation": tuple(base[0]), "graph": graph}, features)
-        if len(distinct_rows(unit_rows(X))[0]) > 1:
-            graph = NeighborFeatures(metric="cosine")
-            features = graph.fit_transform(X)
+        if len(distinct_rows(unit_rows(X if some is None else X[some]))[0]) > 1:
+            graph, features = _neighbors("cosine", X, some)
             yield _fitted("neighbors, cosine", {"graph": graph}, features)
+
+
+def _some(reduced):
+    """Rows that are points of a graph, taken by what they hold; None where all are."""
+    n = len(reduced.T)
+    n_points = max(PAIRS // n, ENOUGH_POINTS)
+    if n <= n_points:
+        return None
+    lengths = np.einsum("ij,ij->i", reduced.T, reduced.T)
+    order = np.argsort(ranks(lengths, reduced.T[:, 0] ** 2, unit=float(lengths.max())), kind="stable")
+    return np.sort(order[np.random.default_rng(0).choice(n, n_points, replace=False)])
+
+
+def _neighbors(metric, table, some):
+    """Features of the graph of some rows of a table, of all with None, and their values at all."""
+    graph = NeighborFeatures(metric=metric, algorithm="exact")
+    if some is None:
+        return graph, graph.fit_transform(table)
+    return graph, graph.fit(table[some]).transform(table)
 
 
 def fit_preparations_of_numbers(X):

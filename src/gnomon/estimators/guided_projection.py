@@ -119,11 +119,11 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
 
     Notes
     -----
-    For classes preparations are the rows, columns
-    divided by their deviations, rows of length one, logarithms where scales are skewed,
-    and with at least twenty rows per class, and 20,000 rows at most, `NeighborFeatures` by distance and by angle; those
-    that change nothing are left out. Of each the leading 300 principal coordinates are used. Memory is that of all
-    preparations, dense ones as large as X, and of the probabilities of some 20 teachers.
+    For classes preparations are the rows, columns divided by their deviations, rows of length one, logarithms where
+    scales are skewed, and with at least twenty rows per class `NeighborFeatures` by distance and by angle (of more than
+    20,000 rows some are the points of the graph, by what they hold: 10,000 from 40,000 on); those that change nothing
+    are left out. Of each the leading 300 principal coordinates are used. Memory is that of all preparations, dense ones
+    as large as X, and of the probabilities of some 20 teachers.
 
     Teachers on each preparation are DPPCA, DPPCA with unlabeled rows of weight 0.1, ridge LDA and logistic regression.
     The probabilities of each are raised to the power at which their mean top probability is 0.8, and averaged with

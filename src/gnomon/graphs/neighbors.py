@@ -6,10 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._types import Array, IntArray
+from .screen import Screen, few_points, screen_of
 
 CHUNK = 1 << 22  # squared distances held at once
 TIED = 1e-9  # squared distances that differ by less than this times their size are equal
 AT_FIRST = 4  # times k: so many points are looked at, and four times as many while the farthest is still tied
+MANY = 4000  # points from which few are looked at
 MOST = 1 << 24  # places for neighbors of all rows: of so many points that are equally far the first ones are taken
 SAME = 1e-13  # squared distance, relative to the squared lengths, below which two rows are the same point
 
@@ -20,6 +22,10 @@ class Neighbors(NamedTuple):
     indices: IntArray  # (n, j)   j at least k
     squared: Array  # (n, j)   squared distances, exactly 0 for the same point
     share: Array  # (n, j)     1, less where more points are equally far than places are left, 0 beyond; they sum to k
+
+    def of(self, rows: IntArray) -> "Neighbors":
+        """Those of some rows."""
+        return Neighbors(self.indices[rows], self.squared[rows], self.share[rows])
 
 
 def distinct_rows(X: Any) -> tuple[IntArray, IntArray]:
@@ -67,30 +73,64 @@ def nearest(rows: Any, points: Any, k: int) -> Neighbors:
 
     O(n m p) operations; no more than a block of the n x m distances is held. Both are dense or both csr, which stays
     so. Where points are equally far from a row, and fewer of them have a place among its k nearest, the places are
-    shared out evenly, so that neither the order of points nor rounding decides.
+    shared out evenly, so that neither the order of points nor rounding decides. Of many dense points few are looked at,
+    unless single precision cannot tell which.
     """
     n, m = rows.shape[0], points.shape[0]
     most = min(m, max(AT_FIRST * k, MOST // n))
+    among = _Points(points, points.T.tocsr() if sp.issparse(points) else points.T, _squared_lengths(points))
+    screen = screen_of(points) if m >= max(MANY, AT_FIRST * k) and not sp.issparse(points) else None
     parts = []
-    lengths, across = _squared_lengths(points), points.T.tocsr() if sp.issparse(points) else points.T
     for block in _pieces(np.arange(n), m):
         part = rows[block[0] : block[-1] + 1]
         own = _squared_lengths(part)
-        product = part @ across
+        parts.append(among.all(part, own, k, most) if screen is None else among.few(part, own, k, most, screen))
+    return _joined(parts)
+
+
+class _Points(NamedTuple):
+    """Points among which the nearest are sought."""
+
+    points: Any  # (m, p)
+    across: Any  # (p, m)
+    lengths: Array  # (m,)   squared
+
+    def all(self, rows: Any, own: Array, k: int, most: int) -> Neighbors:
+        """The nearest of rows of squared lengths `own`, by the distances of all."""
+        product = rows @ self.across
         d = product.toarray() if sp.issparse(product) else product
         d *= -2.0
-        d += lengths
-        d += own[:, None]
-        rounding = SAME * (lengths + own[:, None])
-        d[d <= rounding] = 0.0  # what is left of them is rounding
-        parts.append(_nearest_of(d, rounding, k, most))
+        return _nearest_of(d, self.lengths, own, k, most)
+
+    def few(self, rows: Array, own: Array, k: int, most: int, screen: Screen) -> Neighbors:
+        """The same by the distances of few; where others may be as near, of all."""
+        near, bound = few_points(screen, rows, 2 * k)
+        d = np.matmul(self.points[near], rows[:, :, None])[:, :, 0]
+        d *= -2.0
+        found = _nearest_of(d, self.lengths[near], own, k, 2 * k)
+        found = found._replace(indices=np.take_along_axis(near, found.indices, axis=1))
+        rounding = SAME * (self.lengths.max() + own)
+        left = np.flatnonzero(~(found.squared[:, k - 1] * (1.0 + TIED) + rounding < bound))
+        if not len(left):
+            return found
+        sure = np.delete(np.arange(len(rows)), left)
+        parts = [found.of(sure), self.all(rows[left], own[left], k, most)]
+        return _joined(parts).of(np.argsort(np.concatenate([sure, left])))
+
+
+def _joined(parts: list[Neighbors]) -> Neighbors:
+    """Those of rows after rows."""
     used = max(part.share.shape[1] for part in parts)
     fill = (0, np.inf, 0.0)
     return Neighbors(*(np.concatenate([_widened(a, used, x) for a in found]) for found, x in zip(zip(*parts), fill)))
 
 
-def _nearest_of(d: Array, rounding: Array, k: int, most: int) -> Neighbors:
-    """The nearest points by squared distances (b, m), all that are equally far among them, at most `most`."""
+def _nearest_of(d: Array, lengths: Array, own: Array, k: int, most: int) -> Neighbors:
+    """The nearest points by minus two times products (b, m) and squared lengths; at most `most` that are as far."""
+    d += lengths
+    d += own[:, None]
+    rounding = SAME * (lengths + own[:, None])
+    d[d <= rounding] = 0.0  # what is left of them is rounding
     width = min(AT_FIRST * k, most)
     while True:
         near = np.sort(np.argpartition(d, width - 1, axis=1)[:, :width], axis=1)
