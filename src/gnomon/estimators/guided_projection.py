@@ -560,7 +560,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
 
 def _gaussian(X, most):
     """PPCA of rows, of at most so many components; None where they leave nothing for noise."""
-    k = min(most, spare_rank(X))
+    k = spare_rank(X, most)
     return PPCA(k).fit(X) if k > 0 else None
 
 
