@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -127,3 +128,17 @@ def test_processes_give_the_same_scores(monkeypatch):
         run(*COMPARE, "--model", "kda", "auto", "--jobs", jobs, "--out", f"{jobs}.csv")
     for name in ("method", "score", "prediction"):
         assert column("1.csv", name) == column("2.csv", name)
+
+
+@pytest.mark.usefixtures("few_splits")
+def test_rows_of_one_id_are_held_out_together():
+    columns = {name: X[:, j] for j, name in enumerate(NAMES)}
+    names = np.array([f"plant {i // 5}" for i in range(len(X))], dtype=object)
+    write_table("t.csv", {"plant": names} | columns | {"kind": PARTIAL})
+    text = " ".join(run(*COMPARE, "--model", "kda", "--id", "plant").split())
+    labeled = pd.Series(PARTIAL).notna().to_numpy()
+    n = len(set(names[labeled]))
+    assert f"They are {n} groups, of which each was held out as a whole." in text
+    kda = next(part for part in text.split("KDA")[2:] if part[0] == " ")
+    expected = compare(X, PARTIAL, estimators={"KDA": KDA(2)}, groups=names, n_components=2, n_splits=2, random_state=0)
+    assert kda.split()[1] == f"{expected.rows[0]['score']:.3f}"

@@ -303,6 +303,7 @@ def compared(runs: list[Run], y_true: np.ndarray | None = None, n_draws: int = 1
             estimators=estimators,
             y_true=y_true,
             n_draws=n_draws,
+            groups=first.table.ids,  # rows of one name are replicates
             n_jobs=first.request.jobs,
             random_state=first.request.seed,
         )

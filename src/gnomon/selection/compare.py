@@ -34,6 +34,7 @@ def compare(
     n_splits: Any = 10,
     target: Any = "auto",
     unlabeled: Any = "auto",
+    groups: Any = None,
     n_jobs: Any = None,
     random_state: Any = None,
 ) -> Any:
@@ -78,6 +79,10 @@ def compare(
         How to read y, or each of its columns; "auto" does as the first estimator is set to.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabeled row; "auto" does as the first estimator is set to.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Which sample, patient, plot or the like each row is of, where several rows are of one: they are held out
+        together, and intervals count groups, for a row that is hidden beside a replicate of it would be no test. None
+        and NaN are groups of their own. With `y_true`, which rows are scored does not depend on it.
     n_jobs : int or None, default=None
         Processes for the fits of the models, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -118,7 +123,7 @@ def compare(
     if estimators is None:
         estimators = {"SPPCA": SPPCA(n_components or 2, random_state=seed)}
     first = next(iter(estimators.values()))
-    problem = Problem(y, X.shape[0], y_true, **_reading(last_step(first), target, unlabeled))
+    problem = Problem(y, X.shape[0], y_true, groups=groups, **_reading(last_step(first), target, unlabeled))
     splits = problem.splits(n_draws if problem.has_truth else n_splits, rng)
     tells = None if problem.has_truth else next(iter(estimators))
     models = {name: _model(estimator, problem, name == tells) for name, estimator in estimators.items()}
@@ -131,7 +136,8 @@ def compare(
     for name, method in _baselines(fronts, problem, k, seed).items():
         found = _score(method, problem, np.arange(len(problem.visible))[:, None], splits, shares)
         scored[name] = found._replace(got=method.said)
-    return summarize(scored, list(models), problem, n_tried=len(splits), n_filled=n_filled, shares=shares)
+    n = {"n_tried": len(splits), "n_filled": n_filled, "n_groups": problem.n_groups}
+    return summarize(scored, list(models), problem, **n, shares=shares)
 
 
 def _fitted(models, problem, X, splits, n_jobs):
@@ -245,7 +251,7 @@ def _baselines(fronts, problem, n_components, seed):
         "PLS": of_each(partial(_learned, pls, problem.tasks)),
         "all features": of_each(lambda X, visible: (lambda X: X, None)),
     }
-    return {name: Tuned(some, problem.tasks) for name, some in variants.items()}
+    return {name: Tuned(some, problem.tasks, problem.groups) for name, some in variants.items()}
 
 
 def _learned(learn, tasks, X, visible):
@@ -294,11 +300,14 @@ def _outcome(parts, problem, splits, shares, turned=None):
     if not problem.has_truth:
         held = np.mean([len(rows) for _, rows in splits])
         overlap = float(held / (problem.targets.n_labeled - held))
-        n_meant = np.count_nonzero(~problem.targets.labeled) or np.inf
+        rest = np.flatnonzero(~problem.targets.labeled)
+        n_meant = len(rest if problem.groups is None else np.unique(problem.groups[rest])) or np.inf
 
     def losses(found, t):
         known = [part[t] for part in found if part[t]]
-        return Losses(*zip(*known), problem.weights(shares), overlap, n_meant) if known else None
+        if not known:
+            return None
+        return Losses(*zip(*known), problem.weights(shares), overlap, n_meant, problem.groups)
 
     tasks = range(len(problem.tasks))
     means = [[losses(found, t) for t in tasks] for found in (projected, predicted)]

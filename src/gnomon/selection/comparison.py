@@ -29,19 +29,24 @@ class Losses(NamedTuple):
     values: list
     weights: np.ndarray
     overlap: float | None  # held-out rows over those learned from; None where splits are draws of what is labeled
-    n_meant: float = np.inf  # unlabeled rows that held-out ones stand for
+    n_meant: float = np.inf  # unlabeled rows, or groups, that held-out ones stand for
+    groups: np.ndarray | None = None  # (n,) of all rows; None where every row is one of its own
 
     @property
     def n_scored(self):
         """Rows that were scored, in one of several draws."""
-        return len(self.rows[0]) if self.overlap is None else len(self.by_row()[0])
+        return len(self.rows[0]) if self.overlap is None else len(np.unique(np.concatenate(self.rows)))
 
     def by_row(self):
-        """Mean losses of the rows that were scored, and their weights, which sum to one."""
+        """Mean losses of the rows, or groups of rows, that were scored, and their weights, which sum to one."""
         rows, values = np.concatenate(self.rows), np.concatenate(self.values)
         found, place, counts = np.unique(rows, return_inverse=True, return_counts=True)
-        weights = self.weights[found]
-        return np.bincount(place, weights=values) / counts, weights / weights.sum()
+        losses, weights = np.bincount(place, weights=values) / counts, self.weights[found]
+        if self.groups is not None:
+            place = np.unique(self.groups[found], return_inverse=True)[1]
+            of_group = np.bincount(place, weights=weights)
+            losses, weights = np.bincount(place, weights=weights * losses) / of_group, of_group
+        return losses, weights / weights.sum()
 
     def by_split(self):
         """Mean loss of every split."""
@@ -106,6 +111,8 @@ class Comparison(Table):
     n_scored, n_labeled, n_splits, n_draws : int
         Rows scored, rows labeled, splits of the labeled rows (0 when the hidden truth was given), draws of what is
         labeled (0 when it was not).
+    n_groups : int
+        Groups of the labeled rows, each held out as a whole; 0 where every row was held out by itself.
     shares : dict or None
         Estimated shares of the classes among the unlabeled rows, by which held-out rows count.
     n_filled : int
@@ -134,6 +141,7 @@ class Comparison(Table):
     n_splits: int = 0
     n_draws: int = 0
     n_filled: int = 0
+    n_groups: int = 0
     shares: dict | None = None
     held_out: list | None = None
 
@@ -147,6 +155,8 @@ class Comparison(Table):
             f"{part} labeled rows were held out in turn, in {self.n_splits} splits, and scored by {what}; no method "
             "saw a held-out label, and unlabeled rows stayed in."
         )
+        if self.n_groups:
+            said += f" They are {self.n_groups} groups, of which each was held out as a whole."
         if not self.n_splits:
             said = (
                 f"Each method learned from {self.n_labeled} labeled rows and was scored by {what} on {self.n_scored} "
@@ -209,7 +219,7 @@ class Comparison(Table):
         return [*self.notes, self.protocol, f"Chosen by baselines within the labels they saw: {said}."]
 
 
-def summarize(outcomes, models, problem, *, n_tried, n_filled=0, shares=None):
+def summarize(outcomes, models, problem, *, n_tried, n_filled=0, n_groups=0, shares=None):
     """A `Comparison` of the outcome of each method in so many splits or draws; `models` names the supervised ones."""
     tasks = problem.tasks
     metrics = {task.metric for task in tasks}
@@ -228,6 +238,7 @@ def summarize(outcomes, models, problem, *, n_tried, n_filled=0, shares=None):
         n_splits=0 if problem.has_truth else n_tried,
         n_draws=n_tried if problem.has_truth else 0,
         n_filled=n_filled,
+        n_groups=n_groups,
         shares=None if shares is None else dict(zip(map(str, tasks[0].classes), map(float, shares))),
         held_out=_held_out(models[0], outcomes[models[0]].told, problem),
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from gnomon.describe import Target
 from gnomon.selection.baselines import predict_from_projection
-from gnomon.selection.splitters import deal, strata_of
+from gnomon.selection.splitters import deal_groups, groups_in, read_groups, strata_of
 from gnomon.targets import read, read_like
 
 MAX_FOLDS = 5
@@ -59,11 +59,11 @@ class Task:
 class Problem:
     """Targets of the rows, what is known of the hidden ones, and the tasks they make."""
 
-    def __init__(self, y, n_samples, y_true, *, target, unlabeled, several):
+    def __init__(self, y, n_samples, y_true, *, target, unlabeled, several, groups=None):
         self.targets = read(y, n_samples, target=target, unlabeled=unlabeled, several=several)
         if self.targets.kind == "none":
             raise ValueError("y has no label; compare needs labeled rows. Give y with some labels.")
-        self.visible = self.targets.table
+        self.visible, self.groups = self.targets.table, read_groups(groups, n_samples)
         self.has_truth = y_true is not None
         truth = self.visible
         if self.has_truth:
@@ -156,28 +156,45 @@ class Problem:
         """Hide each labeled row in turn, up to five folds a repeat.
 
         A class with m labeled rows loses at most one of them in a split when m <= 5; a class with one row keeps it.
+        Of rows in groups the same holds for groups.
         """
         labeled = np.flatnonzero(self.targets.labeled)
         if self.tasks[0].metric == "R2" and len(labeled) < 3:
             raise ValueError(
                 f"y has {len(labeled)} labeled rows; holding some out takes three. Label more or give y_true."
             )
-        strata, most = strata_of(self.targets, labeled), len(labeled)
+        strata, groups = strata_of(self.targets, labeled), self.groups_of(labeled)
+        most = len(labeled) if groups is None else len(np.unique(groups))
         if self.targets.vector and self.targets.kind == "classes":
-            counts = np.bincount(strata)
-            labeled, strata = labeled[counts[strata] > 1], strata[counts[strata] > 1]
-            most = counts.max()
+            counts = groups_in(strata, groups)
+            several = counts[strata] > 1
+            labeled, strata = labeled[several], strata[several]
+            most, groups = counts.max(), self.groups_of(labeled)
         if most < 2:
+            what = "row" if groups is None else "group of rows"
+            where = " in each class" if self.one_target_of_classes else ""
             raise ValueError(
-                "y has one labeled row in each class, so none can be held out. Label a second row of one "
+                f"y has one labeled {what}{where}, so none can be held out. Label a second {what} of one "
                 "class, or give y_true."
             )
         n_folds = min(MAX_FOLDS, most)
         splits = []
         for _ in range(-(-n_splits // n_folds)):
-            fold = deal(strata, n_folds, rng)
+            fold = deal_groups(strata, groups, n_folds, rng)
             splits += [self._hide(labeled[fold == f]) for f in range(n_folds)]
         return splits
+
+    def groups_of(self, rows):
+        """Groups (m,) of some rows, None where every row is one of its own."""
+        return None if self.groups is None else self.groups[rows]
+
+    @property
+    def n_groups(self):
+        """Groups of the labeled rows that are held out together; 0 where every row is one of its own."""
+        if self.groups is None or self.has_truth:
+            return 0
+        n = len(np.unique(self.groups[self.targets.labeled]))
+        return n if n < self.targets.n_labeled else 0
 
     def _hide(self, rows):
         visible = self.visible.copy()

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import NotApplicable
-from gnomon.selection.splitters import deal
+from gnomon.selection.splitters import deal_groups, groups_in
 
 FOLDS = 5
 AS_GIVEN = "as given"
@@ -36,13 +36,13 @@ class Tuned:
     It is given numbers of rows (m, 1) in place of rows, of which its variants have their own.
     """
 
-    def __init__(self, variants, tasks):
-        self.variants, self.tasks, self.chosen = variants, tasks, Counter()
+    def __init__(self, variants, tasks, groups=None):
+        self.variants, self.tasks, self.groups, self.chosen = variants, tasks, groups, Counter()
 
     def __call__(self, rows, visible):
         """How it projects, and predicts or None, from visible targets (n, q)."""
         best = self.variants[0]
-        if len(self.variants) > 1 and (folds := _folds(visible, self.tasks)):
+        if len(self.variants) > 1 and (folds := _folds(visible, self.tasks, self.groups)):
             losses = [self._loss(variant, visible, folds) for variant in self.variants]
             best = self.variants[int(np.argmin(losses))]
         project, predict = best.learn(best.X, visible)
@@ -80,18 +80,20 @@ def _of_numbers(method, X):
     return None if method is None else lambda numbers: method(X[np.ravel(numbers).astype(int)])
 
 
-def _folds(visible, tasks):
+def _folds(visible, tasks, groups=None):
     """Rows to hide in turn, of one class each kind of which keeps a label; none where too few are labeled."""
     labeled = np.flatnonzero(np.isfinite(visible).any(axis=1))
     strata = np.zeros(len(labeled), dtype=int)
     if len(tasks) == 1 and tasks[0].classes is not None:
         strata = visible[labeled, tasks[0].columns[0]].astype(int)
-        several = np.bincount(strata)[strata] > 1
+        counts = groups_in(strata, None if groups is None else groups[labeled])
+        several = counts[strata] > 1
         labeled, strata = labeled[several], strata[several]
     elif len(labeled) < FOLDS:
         return []
     if not len(labeled):
         return []
-    n_folds = min(FOLDS, int(np.bincount(strata).max()))
-    fold = deal(strata, n_folds, np.random.RandomState(0))
+    together = None if groups is None else groups[labeled]
+    n_folds = min(FOLDS, int(groups_in(strata, together).max()))
+    fold = deal_groups(strata, together, n_folds, np.random.RandomState(0))
     return [labeled[fold == f] for f in range(n_folds)]

@@ -108,3 +108,12 @@ def test_many_labels_keep_the_likely_kernels_and_the_plain_linear_ones():
     kept = module._likely(kernels, [one.take(slice(150)) for one in seen], y[:150])
     assert 12 <= len(kept) <= 15
     assert {Kernel(0, power, np.inf) for power in (0.5, 0.75, 1.0)} <= set(kept)
+
+
+@pytest.mark.parametrize("rest", [0.0, 1.0])
+def test_a_target_far_from_all_others_is_not_counted_twice(rest):
+    seen, y = planted(40)
+    y = rest * y
+    y[7] += 1e6
+    _, std = readout.posterior(readout.fit(seen, y), seen)
+    assert std.max() < 3.0 * y.std()

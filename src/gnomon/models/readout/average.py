@@ -57,9 +57,19 @@ def fit(seen: list[Seen], y: Array) -> Average:
     kept = np.flatnonzero(weights > LEAST)
     readouts, weights = [readouts[j] for j in kept], weights[kept] / weights[kept].sum()
     mean, var = mixed(weights, np.array([r.left_out for r in readouts]), np.array([r.left_out_var for r in readouts]))
-    widen = np.sqrt((SCALE_ROWS + np.sum((y - mean) ** 2 / var)) / (SCALE_ROWS + len(y)))
+    widen = _widening((y - mean) ** 2 / var)
     r2 = np.array([1.0 - np.mean((y - one.left_out) ** 2) / y.var() for one in readouts])
-    return Average(readouts, weights, float(widen), len(y), r2, share)
+    return Average(readouts, weights, widen, len(y), r2, share)
+
+
+def _widening(squares: Array) -> float:
+    """By how much errors of rows left out, in squared deviations (n,), say that intervals are too narrow.
+
+    No row says more than all rows would that are as expected: the deviation of a target far from all others is that of
+    the others, and what it is itself is in the variance of the process already.
+    """
+    rows = SCALE_ROWS + len(squares)
+    return float(np.sqrt((SCALE_ROWS + np.minimum(squares, rows).sum()) / rows))
 
 
 def predict(average: Average, rows: list[Seen]) -> Array:
