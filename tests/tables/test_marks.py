@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from gnomon.tables import TableError, as_option, numbers_for_nothing, read_table, stands_for_nothing
+from gnomon.tables import TableError, as_option, is_no_class, numbers_for_nothing, read_table, stands_for_nothing
 from gnomon.tables._marks import SeenNumbers
 
 MESS = "a,b,c,d\n1,n.d.,x,4\n<0.05,2,y,5\n3,--,z,-999\n"
@@ -110,3 +110,31 @@ def test_numbers_that_come_in_parts_are_told_as_those_of_the_whole(parts):
         j: list(marks) for j, marks in whole.items() if marks
     }
     assert sorted(seen.for_nothing()) == [0, 1, 2, 5, 7]
+
+
+@pytest.mark.parametrize("top", [1, 5, 10])
+def test_codes_of_no_answer_are_told_on_a_scale(top):
+    answers = np.resize(np.arange(top + 1.0), 60)
+    assert numbers_for_nothing(np.r_[answers, 99.0, 99.0, 88.0, 77.0]) == {77.0: 1, 88.0: 1, 99.0: 2}
+    assert numbers_for_nothing(np.r_[answers, 99.0, 88.0]) == {}  # each once, which may be true
+    assert numbers_for_nothing(np.r_[answers, 0.0, 99.0, 99.0, np.nan]) == {99.0: 2}
+
+
+@pytest.mark.parametrize("rest", [np.arange(12.0), np.array([0.0, 2.5]), np.array([-11.0, 3.0]), np.array([1.0, 1.0])])
+def test_codes_of_no_answer_are_none_among_counts_and_measurements(rest):
+    assert numbers_for_nothing(np.r_[rest, 98.0, 98.0]) == {}
+
+
+def test_codes_of_no_answer_are_told_in_parts():
+    X = np.column_stack([np.resize(np.arange(1.0, 6.0), 40), np.arange(40.0), np.arange(80.0, 120.0)])
+    X[[3, 20], 0] = 99.0
+    seen = SeenNumbers(3)
+    for part in np.split(X, 4):
+        seen.add(part)
+    assert seen.for_nothing() == {0: {99.0: 2}}
+    assert seen.spans() == [[1.0, 99.0], [0.0, 39.0], [80.0, 119.0]]
+
+
+@pytest.mark.parametrize("text", ["Don't know", "DON\u2019T KNOW", "No answer", "refused", "weiß nicht"])
+def test_answers_that_are_none_are_told(text):
+    assert is_no_class(text)

@@ -8,7 +8,7 @@ import numpy as np
 from gnomon._cli.commands import InputError
 from gnomon.rows.kind import is_sparse
 from gnomon.tables import Table, as_option, listing, numbers_for_nothing
-from gnomon.tables._marks import HIGH, LOW, SeenNumbers
+from gnomon.tables._marks import MARKS, SeenNumbers
 
 OTHERS, OF_THE_FIT = "all other numbers", "all numbers of the fit"
 
@@ -19,10 +19,10 @@ def ask_of_marks(table: Table, keep: Sequence[str], spans: Sequence[Sequence[flo
         return
     ends = None if spans is None else np.array(spans).T  # (2, p), of new rows, of which there may be but one
     found = {}
-    for j in np.flatnonzero(np.isin(table.X, [*LOW, *HIGH]).any(axis=0)):
+    for j in np.flatnonzero(np.isin(table.X, MARKS).any(axis=0)):
         values = table.X[:, j]
         if ends is not None:
-            values = np.array([*ends[:, j], *values[np.isin(values, [*LOW, *HIGH])]])
+            values = np.array([*ends[:, j], *values[np.isin(values, MARKS)]])
         found[int(j)] = numbers_for_nothing(values)
     refuse_marks(table, found, keep, OTHERS if spans is None else OF_THE_FIT)
 
