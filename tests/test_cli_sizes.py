@@ -97,3 +97,12 @@ def test_a_table_on_disk_wants_a_number():
     for more in ((), ("--dry-run",)):  # before anything is read
         found = refusal(*words, *more)
         assert "t.parquet is read from disk, and --components auto fits many times; give a number" in found
+
+
+def test_the_default_size_does_not_depend_on_units():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5)) * [1e14, 1.0, 1.0, 1.0, 1.0]
+    kind = np.array(["a", "b", "c"], dtype=object)[np.argmax(X[:, 1:4], axis=1)]
+    kind[30:] = None
+    write_table("units.csv", {f"x{j}": X[:, j] for j in range(5)} | {"kind": kind})
+    assert "GuidedProjection: 2 components" in run("fit", "units.csv", "--target", "kind", "--no-compare", "--out", "u")

@@ -14,7 +14,7 @@ from gnomon._cli.commands import OPEN, InputError, one_line
 from gnomon.describe import Traits, models
 from gnomon.export import GapFiller
 from gnomon.rows.kind import is_sparse
-from gnomon.rows.spare import spare_rank
+from gnomon.rows.spare import of_one_unit, spare_rank
 from gnomon.selection import GuidedSearch, SearchResults
 
 OWN_OPTIONS = {"random_state": "--seed", "unlabeled": "--unlabeled", "target": "--target-kind", "n_jobs": "--jobs"}
@@ -90,7 +90,7 @@ def fit_model(
     `more` and `reading` are parameters: those of the user, and those that say how to read y.
     """
     if name == "auto":
-        k = min(components or 2, spare_rank(X) + 1)  # the rank at most; who asked for more is told
+        k = min(components or 2, spare_rank(of_one_unit(X)) + 1)  # the rank at most; who asked for more is told
         return Fitted([("model", GuidedProjection(k, **reading).fit(X, y))])
     if name not in OPEN:
         return Fitted([("model", named_model(name, components, seed, more, reading).fit(X, y))])

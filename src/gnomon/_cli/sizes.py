@@ -6,7 +6,7 @@ import numpy as np
 
 from gnomon._cli.choosing import named_model, traits_of
 from gnomon._cli.commands import AUTO, OPEN, one_line
-from gnomon.rows.spare import spare_rank
+from gnomon.rows.spare import of_one_unit, spare_rank
 from gnomon.selection import choose_components
 from gnomon.targets import Targets
 
@@ -23,7 +23,7 @@ def default_components(targets: Targets | None, X: Any, model: str) -> int | Non
         return None
     columns = () if targets is None else targets.columns
     spanned = sum(1 if column.classes is None else max(1, len(column.classes) - 1) for column in columns)
-    return max(1, min(max(2, spanned), MOST_DEFAULT, spare_rank(X)))
+    return max(1, min(max(2, spanned), MOST_DEFAULT, spare_rank(of_one_unit(X) if traits_of(model).own_scale else X)))
 
 
 def settled(

@@ -22,6 +22,7 @@ PER_PREPARATION = 150  # of each in the union of all
 UNION = 100  # of the union
 FEWEST = 20  # rows of an average class from which neighbors are looked at
 PAIRS, ENOUGH_POINTS = 20_000**2, 10_000  # distances from rows to points of a graph; so many points are always taken
+EPS, NOTHING = float(np.finfo(np.float64).eps), 1e-12  # of the largest deviation of differences: they are rounding
 LEVEL = 1e-6  # relative: deviations, or lengths, that differ by less are the same
 SKEWED, LARGE = 10.0, 30.0  # deviations of columns, and entries beside the median one, from which logarithms are tried
 
@@ -156,7 +157,7 @@ def _others(X):
     sparse, (Z, _) = is_sparse(X), _of_size_one(X)
     squares = np.asarray(Z.multiply(Z).sum(axis=1)).ravel() if sparse else np.einsum("ij,ij->i", Z, Z)
     mean, std = _moments(X)
-    columns = _standardized(sparse, mean, std)
+    columns = _standardized(sparse, mean, std, _rounding(X, mean))
     kept, found = columns["columns"], []
     if np.ptp(std[kept]) > LEVEL * std[kept].mean():
         found.append((PLAIN[1], columns))
@@ -171,15 +172,22 @@ def _others(X):
     return found
 
 
-def _standardized(sparse, mean, std):
-    kept = np.flatnonzero(std > 1e-12 * std.max(initial=0.0))
+def _rounding(X, mean):
+    """Deviations (p,) of columns of X that vary by rounding alone, whatever the units of others."""
+    return X.shape[0] * EPS * np.abs(mean)
+
+
+def _standardized(sparse, mean, std, least):
+    kept = np.flatnonzero(std > least)
     return {"columns": kept, "std": std[kept], "mean": None if sparse else mean[kept], "n_columns": len(std)}
 
 
 def _in_deviations(parts, X):
     """The same preparation, its columns in units of their deviations; dense ones are held to the range of X and one."""
     table = _prepared(parts, X)
-    columns = _standardized(is_sparse(X), *_moments(table))
+    mean, std = _moments(table)
+    least = np.full(len(std), NOTHING * std.max(initial=0.0)) if parts else _rounding(X, mean)
+    columns = _standardized(is_sparse(X), mean, std, least)
     if not is_sparse(X):
         Z = _prepared(columns, table)
         columns |= {"low": Z.min(axis=0) - 1.0, "high": Z.max(axis=0) + 1.0}

@@ -211,7 +211,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
     def _fit(self, rows, targets):
         X = self._fill_of(rows)
         plain, preparations, for_numbers = self._preparations_for(X, targets)
-        own = plain[0][1].T.shape[1]
+        own = max(one.T.shape[1] for _, one in plain)
         where = f": the rank of X (n_features = {rows.shape[1]}), and {PER_PREPARATION} in any case."
         self.n_components_ = at_most(self.n_components, min(own, PER_PREPARATION), where)
         seen = self._seen_by_readouts([reduced for _, reduced in for_numbers])
@@ -233,7 +233,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
             self._spectrum = (1.0 + apart, 1.0, "classes")  # in units of the variance within a class
         else:
             told = [self._comparable(*pair, seen) for pair in zip(targets.columns, taught, strict=True)]
-            preparation, one = self._show(plain, told)
+            preparation, one = self._show(self._wide_enough(plain), told)
             Z = read(X).project(self.mean_, self.components_.T)
             self._spectrum = (one.variances, None, "predictions")
             if not preparations:
@@ -319,13 +319,18 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
         found = [dppca.directions([one], k)[0] for one in learned]
         self._directions = [D * sign_of_columns(one.T @ D) for D, one in zip(found, seen, strict=True)]
         self._lda_preparation = at
-        scores = [_nearest_told(one.T @ D, index, taught.proba) for D, one in zip(self._directions, seen, strict=True)]
+        scores = [
+            _nearest_told(one.T @ D, index, taught.proba) if D.shape[1] == k else 0.0
+            for D, one in zip(self._directions, seen, strict=True)
+        ]
         self.projection_scores_ = dict(zip(PROJECTIONS, scores, strict=True))
         chosen = int(np.argmax(scores))
         self.projection_ = PROJECTIONS[chosen]
         self._noise_free = tuple(dppca.noise_free(learned[chosen], self._directions[chosen]))
         rows = preparations[0][0]
-        self.components_, self.mean_ = (rows.basis @ self._directions[1] / rows.scale).T, rows.mean
+        components = (rows.basis @ self._directions[1] / rows.scale).T
+        self.components_ = np.pad(components, ((0, k - len(components)), (0, 0)))  # of rows of a smaller rank
+        self.mean_ = rows.mean
         self._pupil = tuple(linear_pupil(preparations, taught, index, k))
         self.pupil_agreement_ = self._pupil[-1]
         return seen[chosen].T @ self._directions[chosen], dppca.separations([learned[chosen]])
@@ -336,6 +341,10 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
             values = column.values[column.labeled]
             return (taught.predict(seen) / values.std())[:, None]
         return taught.calibrated / np.sqrt(1.0 - (taught.guide.prior**2).sum())
+
+    def _wide_enough(self, plain):
+        """Those of rows that fill all components; where units differ much, the rows as given may fill but one."""
+        return [pair for pair in plain if pair[1].T.shape[1] >= self.n_components_]
 
     def _show(self, plain, predictions):
         """For numbers and several targets: the directions of the rows that foretell the predictions, which are set."""

@@ -49,3 +49,12 @@ def _centered(X: Array) -> tuple[Array, float]:
     squares = np.einsum("ij,ij->j", X, X)
     varies = squares > len(X) * (len(X) * EPS * mean) ** 2
     return X if varies.all() else X[:, varies], float(squares[varies].sum())
+
+
+def of_one_unit(X: Any) -> Any:
+    """Dense columns in units of their deviations, as models see them that scale columns themselves."""
+    if is_sparse(X):
+        return X
+    X = X * (1.0 / power_of_two(float(np.nanmax(np.abs(X), initial=0.0))))
+    std = np.nanstd(X, axis=0)
+    return X / np.where(std > 0.0, std, 1.0)
