@@ -1,5 +1,6 @@
 """AnnData files: X, columns of obs as targets and id, and what is refused."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from commands import column, run
-from gnomon.tables import TableError, read_cells, read_table
+from gnomon.tables import TableError, _h5ad, read_cells, read_table
 
 anndata = pytest.importorskip("anndata")
 pytestmark = pytest.mark.usefixtures("few_splits")
@@ -104,3 +105,28 @@ def test_fit_and_predict(written, tmp_path, monkeypatch):
     run("predict", "out", "t.h5ad", "--out", "answers.csv")
     assert np.mean(np.array(column("answers.csv", "predicted")) == kinds) > 0.9
     assert column("answers.csv", "obs_names")[:2] == ["cell0", "cell1"]
+
+
+@pytest.mark.parametrize("code", ["import os; os.abort()", "while True: pass"])
+def test_a_file_on_which_hdf5_ends_the_process_or_never_ends_is_one_line(written, monkeypatch, code):
+    path = written()
+    monkeypatch.setattr(_h5ad, "LOOK", code)
+    monkeypatch.setattr(_h5ad, "PATIENCE", 2.0)
+    with pytest.raises(TableError, match="is damaged: HDF5 cannot read how it is built") as caught:
+        read_table(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_the_structure_of_a_file_is_read_to_its_end(written, tmp_path):
+    path = written(kind=list("abab"))
+    h5py = pytest.importorskip("h5py")
+    found = []
+    with h5py.File(path) as file:
+        file.visititems(lambda name, one: found.append(name))
+    assert "obs/_index" in found
+    told = _h5ad.LOOK.replace("dict(found.attrs).clear()", "print(name)")
+    said = subprocess.run([sys.executable, "-c", told, path], capture_output=True, text=True, check=True).stdout.split()
+    assert said == found
+    (tmp_path / "no.h5ad").write_text("text")
+    with pytest.raises(TableError, match="is not an AnnData file that can be read"):
+        read_table(str(tmp_path / "no.h5ad"))

@@ -2,6 +2,8 @@
 
 import importlib
 import io
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,10 @@ from gnomon.targets.forms import objects
 
 H5AD = ".h5ad"
 NO_ANNDATA = "needs anndata, which is not installed: pip install 'gnomon[anndata]'"
+LOOK = """import sys, h5py
+with h5py.File(sys.argv[1]) as file:
+    file.visititems(lambda name, found: dict(found.attrs).clear())"""  # its structure and attributes, not the numbers
+PATIENCE = 60.0  # seconds in which that is read; a structure that is damaged may lead round for ever
 ROW = "obs_names"  # what the names of the rows are called, as AnnData calls them
 
 
@@ -61,6 +67,7 @@ def open_h5ad(path: str) -> Any:
         anndata = importlib.import_module("anndata")
     except ImportError:
         raise TableError(f"{path}: reading AnnData {NO_ANNDATA}.") from None
+    _check_structure(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names that are not unique, which is refused below, and of old files
@@ -70,6 +77,19 @@ def open_h5ad(path: str) -> Any:
     except Exception as error:  # of HDF5, of anndata's readers of its parts
         reason = " ".join(str(error).split())
         raise TableError(f"{path} is not an AnnData file that can be read ({reason}).") from None
+
+
+def _check_structure(path: str) -> None:
+    """Refuse a file on which HDF5 ends its process, or never ends: another process, which may, reads its structure."""
+    if not sys.executable:
+        return
+    try:
+        command = [sys.executable, "-P", "-c", LOOK, path]
+        code = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE).returncode
+    except subprocess.TimeoutExpired:
+        code = None
+    if code not in (0, 1):  # of 1, an error that Python tells, anndata says more
+        raise TableError(f"{path} is damaged: HDF5 cannot read how it is built. Take another copy of it.")
 
 
 def write_h5ad(path: str | Path, data: Any, *, replace: bool = True) -> None:
