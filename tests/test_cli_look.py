@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from scipy.sparse import csr_matrix, save_npz
@@ -226,3 +227,36 @@ def test_true_and_false_are_no_numbers_and_labels_may_be_beside(tmp_path):
 def test_a_look_does_not_wait_for_scikit_learn():
     found = "import sys, gnomon._cli.looking; print([name for name in ('sklearn', 'pandas') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", found], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_columns_beside_a_matrix_are_not_read(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    rng = np.random.default_rng(0)
+    obs = pd.DataFrame(
+        {"cell_type": ["a", "b", "", "", "", ""], "depth": 1e6 * rng.normal(size=6), "lane": [*"xxyyyx"]}
+    )
+    anndata.AnnData(rng.normal(size=(6, 3)), obs=obs.set_index(obs.index.astype(str))).write_h5ad(tmp_path / "t.h5ad")
+    found, columns = looked(tmp_path / "t.h5ad")
+    assert {name: columns[name]["role"] for name in ("cell_type", "depth", "lane")} == {
+        "cell_type": "target?", "depth": "not read", "lane": "not read",
+    }  # fmt: skip
+    assert "--categorical" not in found["command"]
+    assert "--scale" not in found["command"]
+
+
+def test_free_text_is_no_answer_and_repeated_names_are_an_id(tmp_path):
+    lines = [f"plot{i // 2},{i}.5,note {i % 30},{'ab'[i % 2]}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["sample,height,remarks,kind", *lines]))
+    found, columns = looked(tmp_path / "t.csv")
+    assert {name: one["role"] for name, one in columns.items()} == {
+        "sample": "id?", "height": "feature", "remarks": "encode", "kind": "target?",
+    }  # fmt: skip
+    assert found["command"].endswith("--target kind --id sample --drop remarks --out results")
+
+
+def test_the_same_of_many_columns_is_one_line(tmp_path):
+    X = np.ones((9, 50))
+    X[:, 0] = np.arange(9.0) ** 2
+    write_table(tmp_path / "t.csv", {f"c{j}": X[:, j] for j in range(50)})
+    notes = [line for line in look(tmp_path / "t.csv").splitlines() if "one value" in line or "the same" in line]
+    assert notes == ["note: 'c1', 'c2', 'c3', 'c4', ... (49 in all): one value in every row; it says nothing"]

@@ -28,12 +28,13 @@ MOST_SHOWN = 40  # columns that are listed one by one
 LONGEST = 16  # letters of a cell that is shown
 MOST_TARGETS = 10  # columns that are taken for such
 MOST_CLASSES = 20  # different cells of a column that may be classes
+MANY_ANSWERS = 0.2  # of the cells, beyond as many as classes, from which different ones are free text
 DOMINANT = 100.0  # times the median variance from which the largest decides the projection
 PER_ROW = 1e-3  # relative spread up to which rows have one sum: shares are rounded
 MANY, FEATURES = 5, 1000  # times as many rows as columns, and rows, from which rows may be the features
 TARGETS = re.compile(
-    r"(class|label|target|y|species|group|diagnosis|(cell[ _.]?)?types?|category|cluster|outcome|response|kind|variety|"
-    r"cultivar|phenotype|tumou?r)",
+    r"(class(es)?|labels?|targets?|y|species|group|diagnosis|(cell[ _.]?)?types?|category|cluster|outcome|response|kind|"
+    r"variety|cultivar|phenotype|tumou?r)",
     re.I,
 )
 IDS = re.compile(r"(.*[ _.-])?(id|name|sample|row|index|barcode|key|nr|no)|column1", re.I)
@@ -50,7 +51,7 @@ class Column:
     n_missing: int
     n_different: int
     shown: str
-    role: str = "feature"  # or "target?", "id?", "drop", "encode"
+    role: str = "feature"  # or "target?", "id?", "drop", "encode", "not read"
     remarks: list[str] = field(default_factory=list)
     placeholders: list[str] = field(default_factory=list)
     values: Any = None  # of numbers (n,), NaN where missing
@@ -65,8 +66,10 @@ class Column:
     @property
     def is_answers(self) -> bool:
         """Whether it is text that can be read as answers."""
-        unique = self.n_different == len(self.cells) - self.n_missing > 2
-        return self.kind in ("text", "yes or no") and not self.truth and not unique
+        given = len(self.cells) - self.n_missing
+        many = self.n_different > max(MOST_CLASSES, MANY_ANSWERS * given)
+        unique = self.n_different == given > 2
+        return self.kind in ("text", "yes or no") and not self.truth and not unique and not many
 
 
 @dataclass
@@ -105,7 +108,11 @@ class Look:
         lines += ["", *text_table(header, body, right=(3, 4))]
         if p > MOST_SHOWN:
             lines.append(f"and {p - MOST_SHOWN} columns more")
-        remarks = [f"{one.name}: {remark}" for one in order for remark in one.remarks]
+        alike: dict[str, list[str]] = {}
+        for one in order:
+            for remark in one.remarks:
+                alike.setdefault(remark, []).append(one.name)
+        remarks = [f"{listing(names, 4) if len(names) > 1 else names[0]}: {said}" for said, names in alike.items()]
         remarks = [*self.remarks, *remarks[:MOST_SHOWN]]
         lines += ["", *(f"note: {remark}" for remark in remarks)] if remarks else []
         begin = ["To begin with:", f"  {self.command}"] if self.command else ["No column of numbers is a feature."]
@@ -117,6 +124,9 @@ def look(path: str, layer: str | None = None, form: Sequence[str] = ()) -> Look:
     cells = read_cells(path, MOST_ROWS, layer, form)
     columns = [_column(name, values) for name, values in cells.columns.items()]
     _tell_roles(columns, cells.n_rows)
+    for one in columns:
+        if one.name in cells.beside and one.role not in ("target?", "id?"):
+            one.role, one.remarks = "not read", []
     said = _of_summaries(columns, form)
     scale, remarks = _of_all(columns)
     remarks += [*said, *_of_form(cells, columns)]
@@ -203,6 +213,11 @@ def _tell_roles(columns: list[Column], n: int) -> None:
             one.role = "drop"
         elif one.kind in ("text", "dates") or (one.kind == "yes or no" and not one.truth):
             one.role = "encode"
+    if not named:
+        several = [one for one in columns if one.role == "encode" and not one.is_answers and IDS.fullmatch(one.name)]
+        for one in several[:1]:
+            one.role = "id?"
+            one.remarks.append("a name of several rows; rows of one name are held out together")
     usual = float(np.median([one.n_unknown for one in columns]))
     target = max(columns, key=lambda one: _like_target(one, usual, n))
     if _like_target(target, usual, n) > 0:
@@ -214,6 +229,8 @@ def _tell_roles(columns: list[Column], n: int) -> None:
     for one in columns:
         if one.role == "encode" and one.is_answers:
             one.remarks.append(f"{one.kind}; --categorical makes a column of 0 and 1 of each answer")
+        elif one.role == "encode" and one.kind == "text":
+            one.remarks.append(f"text of {one.n_different} kinds; leave it out, or make answers of it")
         elif one.role == "encode":
             one.remarks.append(f"{one.kind}; make numbers of it, or leave it out")
 
@@ -255,7 +272,8 @@ def _of_all(columns: list[Column]) -> tuple[str, list[str]]:
     remarks, some = [], [one for one in columns if one.role == "feature" and one.values is not None]
     seen: dict[bytes, str] = {}
     for one in some:
-        first = seen.setdefault(one.values.tobytes(), one.name)
+        given = one.values[~np.isnan(one.values)]
+        first = seen.setdefault(one.values.tobytes(), one.name) if len(given) and np.ptp(given) else one.name
         if first != one.name:
             one.remarks.append(f"the same in every row as {first}")
     if len(some) < 2:

@@ -39,6 +39,7 @@ class Cells:
     assumed: str = ""  # how the file was read, where its name does not say so
     sparse: bool = False
     odd_header: bool = False  # whether the names of columns look like a row of numbers
+    beside: Sequence[str] = ()  # columns that no fit reads unless they are named, beside a matrix
     n_files: int = 1  # of each of which these are the first rows
 
     @property
@@ -69,7 +70,7 @@ def read_cells(path: str | Path, most: int, layer: str | None = None, form: Sequ
     if kind == ".h5ad":
         found = _matrix(read_h5ad(path, Wanted(layer=layer)), most)
         beside = {name: cells[: found.n_rows] for name, cells in beside_of(open_h5ad(path)).items()}
-        return replace(found, columns={**beside, **found.columns})
+        return replace(found, columns={**beside, **found.columns}, beside=list(beside))
     return _frame(path, kind, most)
 
 
@@ -159,7 +160,8 @@ def _npz(path: str, most: int) -> Cells:
     arrays = arrays_of(path)
     beside = {name: a for name, a in arrays.items() if a.ndim == 1 and len(a) == table.X.shape[0]}
     beside = {name: a[:most].tolist() for name, a in beside.items() if name not in parts_of(arrays)}
-    return Cells(path, {**beside, **columns}, table.X.shape[0] <= most, said, sparse=is_sparse(table.X))
+    said, whole = ", ".join(filter(None, [table.assumed, said])), table.X.shape[0] <= most
+    return Cells(path, {**beside, **columns}, whole, said, sparse=is_sparse(table.X), beside=list(beside))
 
 
 def _matrix(table: Table, most: int) -> Cells:

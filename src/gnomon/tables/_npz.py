@@ -25,9 +25,10 @@ SAVED_PARTS = (*CSR_PARTS, "row", "col", "coords", "offsets", "format", "_is_arr
 
 def read_npz(path: str, wanted: Wanted) -> Table:
     """Read a .npz file; nothing in it is unpickled."""
-    arrays = arrays_of(path)
-    X = _saved(path) if "X" not in arrays and "format" in arrays else _matrix(path, arrays)
-    own = parts_of(arrays)
+    arrays, own = _with_x(arrays_of(path))
+    saved = "X" not in arrays and "format" in arrays
+    X, said = (_saved(path), "") if saved else _matrix(path, arrays)
+    said = ", ".join(filter(None, [f"with {own[0]!r} as X" if own[0] not in ("X", *CSR_PARTS) else "", said]))
     n, p = X.shape
     if not n or not p:
         raise TableError(f"{path}: X is empty, with shape {X.shape}.")
@@ -57,7 +58,7 @@ def read_npz(path: str, wanted: Wanted) -> Table:
     order = [name for name in beside if beside[name].ndim == 1] + columns
     rest = {name: _given(beside[name]) for name in without_role(order, columns, wanted)}
     X = chosen(path, X, columns, features)
-    return Table(path, X, features, targets, ids, wanted.id, answers=answers, rest=rest, order=order)
+    return Table(path, X, features, targets, ids, wanted.id, assumed=said, answers=answers, rest=rest, order=order)
 
 
 def read_npy(path: str, wanted: Wanted) -> Table:
@@ -68,7 +69,7 @@ def read_npy(path: str, wanted: Wanted) -> Table:
             "text file, a label a line, with --labels FILE."
         )
     try:
-        X = _matrix(path, {"X": np.load(path, allow_pickle=False)})
+        X, said = _matrix(path, {"X": np.load(path, allow_pickle=False)})
     except (OSError, EOFError, ValueError) as error:
         if isinstance(error, TableError):
             raise
@@ -80,12 +81,22 @@ def read_npy(path: str, wanted: Wanted) -> Table:
     features = choose_features(path, columns, wanted)
     if wanted.id is not None:
         raise TableError(f"{path}: {wanted.id!r} is a column of the matrix, which holds no names of rows.")
-    return Table(path, chosen(path, X, columns, features), features, {})
+    return Table(path, chosen(path, X, columns, features), features, {}, assumed=said)
 
 
 def parts_of(arrays: dict[str, np.ndarray]) -> tuple[str, ...]:
     """The arrays of a file that make its matrix."""
-    return ("X", *(SAVED_PARTS if "format" in arrays else CSR_PARTS))
+    return _with_x(arrays)[1]
+
+
+def _with_x(arrays: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+    """The arrays and which of them make the matrix: X, the parts of one, or the only one of numbers with two axes."""
+    if "X" in arrays or "format" in arrays or all(name in arrays for name in CSR_PARTS):
+        return arrays, ("X", *(SAVED_PARTS if "format" in arrays else CSR_PARTS))
+    tables = [name for name, array in arrays.items() if array.ndim > 1 and array.dtype.kind in "fiub"]
+    if len(tables) != 1:
+        return arrays, ("X", *CSR_PARTS)
+    return {**arrays, "X": arrays[tables[0]]}, (tables[0], "X")
 
 
 def arrays_of(path: str) -> dict[str, np.ndarray]:
@@ -131,11 +142,17 @@ def of_numbers(path: str, X: Any) -> Any:
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
-def _matrix(path: str, arrays: dict[str, np.ndarray]) -> Any:
+def _matrix(path: str, arrays: dict[str, np.ndarray]) -> tuple[Any, str]:
+    """The matrix, and what is to be said of how it was read; images are rows, pixel after pixel."""
+    said = ""
     if "X" in arrays:
         X = arrays["X"]
-        if X.ndim != 2 or X.dtype.kind not in "fiub":
+        if X.ndim < 2 or X.dtype.kind not in "fiub":
             raise TableError(f"{path}: X has shape {X.shape} and type {X.dtype}; 2-D numbers were wanted.")
+        if X.ndim > 2:
+            size = "x".join(map(str, X.shape[1:]))
+            said = f"with each {size} as one row" + (f" (--shape {size} draws it)" if X.ndim == 3 else "")
+            X = X.reshape(len(X), -1) if X.size else np.empty((len(X), 0))
     elif all(name in arrays for name in CSR_PARTS):
         try:
             parts = (arrays["data"], arrays["indices"].astype(np.int64), arrays["indptr"].astype(np.int64))
@@ -149,7 +166,7 @@ def _matrix(path: str, arrays: dict[str, np.ndarray]) -> Any:
         raise TableError(
             f"{path} holds neither X nor data, indices, indptr and shape; its arrays are {', '.join(arrays)}."
         )
-    return of_numbers(path, X)
+    return of_numbers(path, X), said
 
 
 def _target_columns(
