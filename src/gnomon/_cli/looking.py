@@ -33,8 +33,8 @@ DOMINANT = 100.0  # times the median variance from which the largest decides the
 PER_ROW = 1e-3  # relative spread up to which rows have one sum: shares are rounded
 MANY, FEATURES = 5, 1000  # times as many rows as columns, and rows, from which rows may be the features
 TARGETS = re.compile(
-    r"(class(es)?|labels?|targets?|y|species|group|diagnosis|(cell[ _.]?)?types?|category|cluster|outcome|response|kind|"
-    r"variety|cultivar|phenotype|tumou?r)",
+    r"(class(es)?|labels?|targets?|y|species|group|diagnosis|(cell[ _.]?)?types?|category|cluster|outcome|response|"
+    r"kind|variety|cultivar|phenotype|tumou?r)",
     re.I,
 )
 IDS = re.compile(r"(.*[ _.-])?(id|name|sample|row|index|barcode|key|nr|no)|column1", re.I)
