@@ -39,3 +39,13 @@ def test_names():
     frame = pandas.DataFrame(X, columns=["p", "q", "r", "s"])
     assert names_of(frame, said, None) == list("pqrs")
     assert_allclose(table_of(frame), X)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("unit", [1e-14, 1e12])
+def test_correlations_do_not_depend_on_units(form, unit):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(50, 3)), np.full(50, 0.1)])
+    Z = X[:, :2] + rng.normal(size=(50, 2))
+    wanted = np.vstack([np.corrcoef(X[:, :3].T, Z.T)[:3, 3:], np.zeros((1, 2))])
+    assert_allclose(correlations(form(X * [unit, 1.0, 1.0, 1.0]), Z), wanted, atol=1e-12)

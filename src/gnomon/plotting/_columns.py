@@ -6,6 +6,9 @@ from gnomon.rows.frames import as_frame, as_table
 from gnomon.rows.kind import is_sparse
 
 
+EPS, TINY = float(np.finfo(np.float64).eps), 1e-300
+
+
 def table_of(X):
     """X (n, p) as floats, dense or csr."""
     X = as_table(X)
@@ -52,15 +55,21 @@ def column_deviations(X, mean):
 
 
 def correlations(X, Z):
-    """Correlations (p, k) of the columns of X with numbers Z (n, k); zero of a constant column, gaps at its mean."""
+    """Correlations (p, k) of the columns of X with numbers Z (n, k); zero of a constant column, gaps at its mean.
+
+    A column is constant where it varies by rounding alone, whatever the units of the others.
+    """
     X = table_of(X)
     mean, C = column_means(X), Z - Z.mean(axis=0)
     if is_sparse(X):
         cross = np.asarray(X.T @ C)
-        squares = np.asarray(X.multiply(X).sum(axis=0)).ravel() - len(Z) * mean**2
+        raw = np.asarray(X.multiply(X).sum(axis=0)).ravel()
+        squares, least = raw - len(Z) * mean**2, len(Z) * EPS * raw
     else:
         D = np.where(np.isfinite(X), X - mean, 0.0)
         cross, squares = D.T @ C, np.einsum("ij,ij->j", D, D)
-    size = np.sqrt(np.maximum(squares, 0.0))[:, None] * np.sqrt((C**2).sum(axis=0))
-    known = size > 1e-9 * max(float(size.max(initial=0.0)), 1e-300)
+        least = len(Z) * (len(Z) * EPS * mean) ** 2
+    of_x, of_z = np.sqrt(np.maximum(squares, 0.0)), np.sqrt((C**2).sum(axis=0))
+    size = of_x[:, None] * of_z
+    known = (squares > least)[:, None] & (of_z > 1e-9 * of_z.max(initial=0.0)) & (size > TINY)
     return np.where(known, cross / np.where(known, size, 1.0), 0.0)
