@@ -1,5 +1,7 @@
 """Class probabilities mean what they say: on planted classes, and on real data; what they are made of."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_t
@@ -429,3 +431,12 @@ def test_a_rare_class_is_not_given_what_one_temperature_gives_it(model):
     assert np.subtract(*np.transpose(losses)).mean() < 0.0
     ours, others = np.mean(excess, axis=0)
     assert 0.0 < ours < others - 0.05
+
+
+def test_many_classes_of_few_labels_are_no_reason_to_warn():
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(30), 4)
+    X = 3.0 * rng.normal(size=(30, 10))[truth] + rng.normal(size=(120, 10))
+    with warnings.catch_warnings(action="error"):
+        model = GuidedProjection(2).fit(X, np.where(np.arange(120) % 4 == 0, truth, -1))
+    assert (model.predict(X) == truth).mean() > 0.9

@@ -4,6 +4,7 @@ With a handful of labels no evidence tells good candidates from bad ones, so non
 probabilities are brought to the same confidence and weighted by how well it agrees with all.
 """
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,7 +130,9 @@ def _logistic(reduced, index):
     rows = reduced.T[labeled] / unit
     _, sizes, Vt = np.linalg.svd(rows, full_matrices=False)
     B = Vt[sizes > 1e-9 * sizes[0]].T
-    model = LogisticRegression(C=STRENGTH, max_iter=200, tol=1e-3).fit(rows @ B, index[labeled])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")  # many classes of few labels are classes
+        model = LogisticRegression(C=STRENGTH, max_iter=200, tol=1e-3).fit(rows @ B, index[labeled])
     coef, intercept = B @ model.coef_.T / unit, model.intercept_
     if coef.shape[1] == 1:
         coef, intercept = coef * [-0.5, 0.5], intercept * [-0.5, 0.5]

@@ -5,7 +5,6 @@ import numpy as np
 from gnomon.rows.frames import as_frame, as_table
 from gnomon.rows.kind import is_sparse
 
-
 EPS, TINY = float(np.finfo(np.float64).eps), 1e-300
 
 
