@@ -359,3 +359,15 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     )
     with pytest.raises(ImportError, match=r"gnomon\[plot\]"):
         ProjectionDisplay(**vars(rows)).plot()
+
+
+@pytest.mark.filterwarnings("error")
+def test_long_names_leave_room_for_the_picture(wine):
+    X, seen, _, _ = wine
+    long = np.array([None if name is None else name + 180 * "x" + f"end of {name}" for name in seen], dtype=object)
+    display = ProjectionDisplay.from_estimator(SPPCA(2).fit(X, long), X, long)
+    display.figure_.canvas.draw()
+    assert display.ax_.get_position().width > 0.4
+    shown = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    assert len(set(shown)) == len(shown)
+    assert any(text.startswith("barberaxxx") and text.endswith("end of barbera") for text in shown)

@@ -10,6 +10,7 @@ CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 VALUE_MAP = "viridis"
 NEUTRAL = "#4c5866"
 POSITIVE, NEGATIVE = "#0072B2", "#D55E00"
+LONGEST = 40  # letters of a name in a legend or beside an axis
 
 
 def class_style(code):
@@ -56,6 +57,12 @@ def literal(texts):
     """Show the user's own names as they are: a dollar sign starts no formula."""
     for text in texts:
         text.set_parse_math(False)
+
+
+def shortened(name):
+    """A name that leaves room for the picture: its beginning and its end, where it is long."""
+    name = str(name)
+    return name if len(name) <= LONGEST else f"{name[: LONGEST // 2]}...{name[3 - LONGEST // 2 :]}"
 
 
 def plain_axes(ax):

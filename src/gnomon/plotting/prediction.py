@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 
 from gnomon.describe import describe
-from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, Display, literal
+from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, Display, literal, shortened
 
 HALF = 1.959964  # deviations on either side of a 95 % interval
 MANY = 300  # rows from which intervals are faint
@@ -177,9 +177,10 @@ class PredictionDisplay(Display):
             for i, j in zip(*np.nonzero(counts), strict=True):
                 color = "white" if shares[i, j] > 0.6 else "black"
                 self.ax_.text(j, i, str(counts[i, j]), ha="center", va="center", color=color, fontsize="small")
-            longest = max(map(len, self.class_names))
-            self.ax_.set_xticks(range(n), self.class_names, rotation=90 if n * longest > 30 else 0)
-            self.ax_.set_yticks(range(n), self.class_names)
+            names = [shortened(name) for name in self.class_names]
+            longest = max(map(len, names))
+            self.ax_.set_xticks(range(n), names, rotation=90 if n * longest > 30 else 0)
+            self.ax_.set_yticks(range(n), names)
             literal([*self.ax_.get_xticklabels(), *self.ax_.get_yticklabels()])
         self.ax_.set_title(f"{self.figures['accuracy']:.1%} of {len(self.truth)} rows right", fontsize="medium")
         literal([self.ax_.set_xlabel("predicted"), self.ax_.set_ylabel(f"{self.target_name}, true")])

@@ -8,7 +8,7 @@ import numpy as np
 from gnomon.describe import describe, target_of
 from gnomon.plotting._crowd import MANY, crowded, density
 from gnomon.plotting._names import may_be_named, name_classes
-from gnomon.plotting._style import NEUTRAL, VALUE_MAP, Display, class_style, far_points, literal
+from gnomon.plotting._style import NEUTRAL, VALUE_MAP, Display, class_style, far_points, literal, shortened
 from gnomon.plotting.outliers import unlike
 
 MAX_LEGEND = 28
@@ -269,7 +269,7 @@ class ProjectionDisplay(Display):
         if len(self.dims) == 2:
             self.ax_.set_ylabel(names[1])
         elif self.class_names is not None:
-            self.ax_.set_yticks(range(len(self.class_names)), self.class_names)
+            self.ax_.set_yticks(range(len(self.class_names)), [*map(shortened, self.class_names)])
             literal(self.ax_.get_yticklabels())
         elif np.isfinite(self.values).any():
             literal([self.ax_.set_ylabel(self.target_name)])
@@ -285,7 +285,7 @@ class ProjectionDisplay(Display):
         handles = []
         classes = self.class_names is not None and len(self.dims) == 2 and not named
         if classes and len(self.class_names) <= MAX_LEGEND:
-            handles = [dot(name, *class_style(code)) for code, name in enumerate(self.class_names)]
+            handles = [dot(shortened(name), *class_style(code)) for code, name in enumerate(self.class_names)]
         if self.labeled.any() and not self.labeled.all():
             handles.append(dot("labeled", NEUTRAL, markeredgecolor="black", ms=7))
             predicted = np.isfinite(self.values[~self.labeled]).any()
