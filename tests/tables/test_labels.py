@@ -114,3 +114,24 @@ def test_a_label_may_be_words_and_a_number(tmp_path):
     (tmp_path / "labels.txt").write_text("type 1\ntype 2\ntype 1\n")
     table = Table("t.npz", np.eye(3), ["a", "b", "c"], {})
     assert with_labels(table, str(tmp_path / "labels.txt")).targets["label"].tolist() == ["type 1", "type 2", "type 1"]
+
+
+MANY = "age,sample,kind\n3,c1,B\n5,c3,\n4,c0,T\n"
+
+
+def test_of_more_columns_the_target_is_named(tmp_path):
+    path = tmp_path / "about.csv"
+    path.write_text(MANY)
+    table = table_of(ids=["c0", "c1", "c2", "c3"])
+    assert with_labels(table, str(path), "kind").targets["kind"].tolist() == ["T", "B", None, None]
+    assert with_labels(table, str(path), "age").targets["age"].tolist() == [4, 3, None, 5]
+
+
+@pytest.mark.parametrize("name, ids", [(None, True), ("other", True), ("sample", True), ("kind", False)])
+def test_of_more_columns_the_way_out_is_told(tmp_path, name, ids):
+    path = tmp_path / "about.csv"
+    path.write_text(MANY)
+    with pytest.raises(
+        TableError, match="3 columns; .* --target names that of the labels, .*: 'age', 'sample', 'kind'"
+    ):
+        with_labels(table_of(ids=["c0", "c1", "c2", "c3"] if ids else None), str(path), name)

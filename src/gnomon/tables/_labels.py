@@ -23,12 +23,12 @@ def with_labels(table: Table, path: str, name: str | None = None, unlabeled: str
 
     A file of one column has a label for each row of the table, in its order, below a line with the name of the target
     or without one; an empty line is a row without a label, as NA is. A file of two columns has names of rows and their
-    labels, in any order, for a table whose rows have names; rows that it does not name have no label. `name` is the
-    target's, `unlabeled` a label that means none.
+    labels, in any order, for a table whose rows have names; rows that it does not name have no label. Of more columns
+    `name` says which has the labels. `name` is the target's, `unlabeled` a label that means none.
     """
     if table.targets:
         raise TableError(f"{path}: {table.path} has the target {listing(table.targets)}; labels come from one of them.")
-    rows, separator = _rows(path, frozenset() if table.ids is None else frozenset(map(str, table.ids)))
+    rows, separator = _rows(path, frozenset() if table.ids is None else frozenset(map(str, table.ids)), name)
     header, found = _of_names(table, path, rows) if len(rows[0]) == 2 else _in_order(table, path, rows, name)
     target, found = name or header or LABEL, labels_in(found, unlabeled)
     if target in table.feature_names:
@@ -40,7 +40,7 @@ def with_labels(table: Table, path: str, name: str | None = None, unlabeled: str
     return replace(table, targets={target: objects(target_cells(path, target, found, lines, written))})
 
 
-def _rows(path: str, names: Container[str]) -> tuple[list[list[str]], str]:
+def _rows(path: str, names: Container[str], target: str | None) -> tuple[list[list[str]], str]:
     """The cells of all lines, blank ones too, one or two in each, and what stands between two.
 
     A comma is before decimals where all lines are such numbers and none begins with the name of a row.
@@ -66,8 +66,21 @@ def _rows(path: str, names: Container[str]) -> tuple[list[list[str]], str]:
     if len(cells[0]) == 2 and all(len(row) == 2 for row in cells):
         return [[cell.strip() for cell in row] for row in cells], form.separator
     if len(cells[0]) > 2 and len({len(row) for row in cells}) == 1:
-        raise TableError(f"{path}: {len(cells[0])} columns; labels are one column, or names of rows and a label each.")
+        return _two_of(path, [[cell.strip() for cell in row] for row in cells], names, target), form.separator
     return [[line.strip().removeprefix('"').removesuffix('"')] for line in lines], form.separator
+
+
+def _two_of(path: str, cells: list[list[str]], names: Container[str], target: str | None) -> list[list[str]]:
+    """Of a table beside the table, the column that names its rows and that of the target."""
+    header = cells[0]
+    named = [j for j in range(len(header)) if 2 * sum(row[j] in names for row in cells) > len(cells)]
+    if not named or target not in header or header.index(target) == named[0]:
+        raise TableError(
+            f"{path}: {len(header)} columns; labels are one column, or names of rows and a label each. Of more columns "
+            f"--target names that of the labels, where another has the names of the rows, as --id has: "
+            f"{listing(header, 4)}."
+        )
+    return [[row[named[0]], row[header.index(target)]] for row in cells]
 
 
 def _in_order(table: Table, path: str, rows: list[list[str]], name: str | None) -> tuple[str | None, list[Any]]:
