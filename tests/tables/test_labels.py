@@ -132,6 +132,6 @@ def test_of_more_columns_the_way_out_is_told(tmp_path, name, ids):
     path = tmp_path / "about.csv"
     path.write_text(MANY)
     with pytest.raises(
-        TableError, match="3 columns; .* --target names that of the labels, .*: 'age', 'sample', 'kind'"
+        TableError, match=r"3 columns; .* --target names that of the labels, .*: 'age', 'sample', 'kind'"
     ):
         with_labels(table_of(ids=["c0", "c1", "c2", "c3"] if ids else None), str(path), name)
