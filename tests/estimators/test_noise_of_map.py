@@ -173,6 +173,15 @@ def test_units_of_x_change_nothing(rng):
         assert_allclose(DPPCA(2, **how).fit(X * unit, y).transform(X * unit, return_cov=True)[1], plain, rtol=1e-6)
 
 
+@pytest.mark.parametrize("unit", [1e-150, 1e-100, 1e100, 1e150])
+def test_squares_of_little_noise_do_not_vanish(rng, unit):
+    X = rng.standard_normal((20, 2)) @ rng.standard_normal((2, 20)) + 1e-6 * rng.standard_normal((20, 20))
+    D = rng.standard_normal((2, 20))
+    found, plain = MapNoise(*noise_of_map(read(unit * X), D / unit)), MapNoise(*noise_of_map(read(X), D))
+    assert_allclose(found.cov, plain.cov, rtol=0.01)
+    assert_allclose(found.pull * unit, plain.pull, atol=0.02 * np.abs(plain.pull).max())
+
+
 def test_nothing_is_left_for_noise():
     X = np.arange(12.0)[:, None]
     assert noise_of_map(read(X), np.ones((1, 1))) is None

@@ -1,8 +1,9 @@
 """A latent space as large as the data is refused."""
 
+import numpy as np
 import pytest
 
-from gnomon.solvers.rank import check_rank_of_rows
+from gnomon.solvers.rank import check_rank, check_rank_of_rows
 from rows.copied import copied_rows
 
 
@@ -24,3 +25,10 @@ def test_rows_are_refused_from_their_rank_on(rng, rank, scale):
 def test_as_many_dimensions_as_columns_are_refused(rng):
     with pytest.raises(ValueError, match="Ask for at most 3"):
         check_rank_of_rows(standard_rows(rng.normal(size=(40, 4))), 4, rng)
+
+
+def test_a_direction_that_a_basis_sees_most_of_counts():
+    seen = np.array([0.6, 0.4, 0.95e-12])  # of 1.01e-12, which `spare_rank` counts
+    check_rank(np.diag(seen), seen.sum() + 0.06e-12, 2)
+    with pytest.raises(ValueError, match="less than the rank of X, 3"):
+        check_rank(np.diag(seen), seen.sum() + 0.06e-12, 3)

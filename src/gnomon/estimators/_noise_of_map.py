@@ -18,6 +18,7 @@ from ..rows.checkpoint import RecordedRows
 from ..rows.contract import Rows
 from ..rows.local import LocalRows
 from ..rows.standard import StandardRows
+from ..rows.summary import power_of_two
 from ._seen import remembered, seen
 
 MOST_SIGNAL = 10  # directions of the signal, as in the PPCA that tells how usual rows are
@@ -26,6 +27,7 @@ LEVEL = 1e-12  # of the largest deviation: less is none
 ALIKE = 0.9  # mean correlation of columns that are next to each other, as of spectra
 UNEVEN = 10.0  # deviations of columns, beside each other
 ROUNDING = 1e-13  # of the mean variance: less is no noise
+VANISHING = 1e-315  # a variance; smaller ones have too few digits as floats
 PRIOR = 0.2  # of a column: weight of the mean of all beside what is seen of its own noise
 LONGEST = 1000  # of rows or columns: with more of both, rows of the fit count as new ones
 
@@ -80,16 +82,20 @@ def noise_in_units(rows: Rows, observed: Array | None = None) -> "Noise | None":
     X = own.gather() if type(own) is LocalRows else None
     if not isinstance(X, np.ndarray):
         return noise_of_rows(rows, observed)
+    unit = power_of_two(float(np.abs(X).max()))
+    if unit != 1.0:  # squares of the noise may vanish where those of the rows do not
+        rows, X = read(X / unit), X / unit
+    units = np.ones(X.shape[1])
     mean, std = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
     varies = std > LEVEL * std.max()
     low, high = np.quantile(std[varies], (0.05, 0.95)) if varies.any() else (0.0, 0.0)
-    if high <= UNEVEN * low:
-        return noise_of_rows(rows, observed)
-    units = np.where(varies, std, std.max())
-    Z = (X - mean) / units
-    if np.einsum("ij,ij->", Z[:, 1:], Z[:, :-1]) >= ALIKE * len(Z) * (Z.shape[1] - 1):
-        return noise_of_rows(rows, observed)  # channels of a spectrum share their units
-    return noise_of_rows(read(Z), observed, units)
+    if high > UNEVEN * low:
+        deviations = np.where(varies, std, std.max())
+        Z = (X - mean) / deviations
+        if np.einsum("ij,ij->", Z[:, 1:], Z[:, :-1]) < ALIKE * len(Z) * (Z.shape[1] - 1):
+            rows, units = read(Z), deviations  # channels of a spectrum share their units
+    noise = noise_of_rows(rows, observed, units * unit)
+    return None if noise is None or noise.variances @ units**2 * unit**2 < VANISHING else noise
 
 
 def map_noise(noise: "Noise", rows: Rows, components: Array, *, gaps: bool = False) -> MapNoise:
@@ -97,12 +103,11 @@ def map_noise(noise: "Noise", rows: Rows, components: Array, *, gaps: bool = Fal
     D, units = np.asarray(components, dtype=np.float64).T, noise.units
     variances = noise.variances * units[:, 0] ** 2
     total = float(variances.sum())
-    known, moving, pull = remembered(rows, D.T, np.sqrt(total / len(D))), D, np.zeros(D.shape)
+    known, moving, pull = remembered(rows, D.T, np.sqrt(total / len(D))), noise.less(D * units), np.zeros(D.shape)
     if noise.found is not None:
-        moving = noise.less(D * units) / units
         pull = noise.found.times(D * units, drawn(noise.found.squares, noise.total)) / units
-    cov = symmetrize((moving * variances[:, None]).T @ moving)
-    return MapNoise(cov, total, pull, known, *((variances, moving) if gaps else ()))
+    cov = symmetrize((moving * noise.variances[:, None]).T @ moving)
+    return MapNoise(cov, total, pull, known, *((variances, moving / units) if gaps else ()))
 
 
 def drawn(squares: Array, total: float) -> Array:

@@ -7,11 +7,13 @@ from ..numerics.linalg import orthonormal_columns
 from ..rows.spare import NOTHING
 from ..rows.standard import StandardRows
 
+SEEN = 0.5  # of the energy of a direction, at least, in a basis that holds nearly all
+
 
 def check_rank(xx: Array, energy: float, k: int) -> None:
     """Raise ValueError when k reaches the rank of rows, xx (r, r) their second moment in a basis of their own."""
     if energy - float(np.trace(xx)) <= NOTHING * energy:
-        _check_below(int((np.linalg.eigvalsh(xx) > NOTHING * energy).sum()) if energy > 0 else 0, k)
+        _check_below(int((np.linalg.eigvalsh(xx) > SEEN * NOTHING * energy).sum()) if energy > 0 else 0, k)
 
 
 def check_rank_of_rows(rows: StandardRows, k: int, generator: np.random.Generator) -> None:
