@@ -29,6 +29,16 @@ def test_covariances_are_those_of_dense_algebra(rng):
         assert_allclose(found[row], D.T @ (P * psi @ P.T + lost @ lost.T) @ D, rtol=1e-8)
 
 
+def test_of_a_column_that_others_hardly_foretell_the_variance_is_left_open(rng):
+    X, D, open_ = rng.standard_normal((60, 4)), rng.standard_normal((4, 2)), np.array([0.0, 0.0, 0.0, 1.5])
+    ppca = PPCA(2).fit(X)
+    noise, missing = MapNoise(np.eye(2), 4.0, D, np.zeros(0, dtype=np.uint64), np.ones(4), D), np.eye(4)[1::2] > 0.0
+    plain = moved_by_gaps(noise, D.T, ppca, np.ones(4), missing)
+    found = moved_by_gaps(noise, D.T, ppca, np.ones(4), missing, open_)
+    assert_allclose(found[0], plain[0])
+    assert_allclose(found[1], plain[1] + 1.5 * np.outer(D[3], D[3]))
+
+
 def test_covariances_are_the_same_in_units_of_columns(rng):
     X, D, psi = rng.standard_normal((60, 7)) @ rng.standard_normal((7, 7)), rng.standard_normal((7, 2)), rng.random(7)
     missing, units, known = rng.random((9, 7)) < 0.4, 1.0 + rng.random(7), np.zeros(0, dtype=np.uint64)

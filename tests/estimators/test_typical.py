@@ -90,12 +90,12 @@ def test_rows_held_out_are_those_of_folds_in_order_of_distance(rng, n, folds):
         return PPCA(2).fit(A)
 
     whole, entries = fit(X), np.full(n, 5.0)
-    tail = reference_of(fit, X, entries, whole)
+    tail = reference_of(fit, X, X, whole)
     order = np.argsort(distances(whole, X, entries))
     parts = [order[i::folds] for i in range(folds)] or [order[np.linspace(0, n - 1, 500).astype(int)]]
     by_hand = [distances(fit(np.delete(X, some, axis=0)), X[some], entries[some]) for some in parts]
     assert_allclose(tail.distances, np.sort(np.concatenate(by_hand)), rtol=1e-8)
-    turned = reference_of(fit, X[::-1], entries, whole)
+    turned = reference_of(fit, X[::-1], X[::-1], whole)
     assert_allclose(turned.distances, tail.distances, rtol=1e-8)
     n_tail = max(5, len(tail.distances) // 10)
     assert_allclose(tail.start, tail.distances[-n_tail - 1])
@@ -110,7 +110,7 @@ def test_new_rows_are_as_typical_as_said_where_columns_outnumber_rows():
         X = rng.standard_normal((560, 3)) @ rng.standard_normal((3, 150)) + 0.7 * rng.standard_normal((560, 150))
         fitted, new = X[:60], X[60:]
         whole = PPCA(10).fit(fitted)
-        tail = reference_of(PPCA(10).fit, fitted, counts(fitted), whole)
+        tail = reference_of(PPCA(10).fit, fitted, fitted, whole)
         found = tail.typicality(distances(whole, new, counts(new)), np.ones(500), log_lengths(new, counts(new)))
         shares.append([(found < limit).mean() for limit in (0.01, 0.05, 0.2, 0.5)])
     assert_allclose(np.mean(shares, axis=0), (0.009, 0.031, 0.097, 0.364), rtol=0.25)
@@ -166,6 +166,18 @@ def test_missing_entries_do_not_make_a_row_typical_or_odd(halves, rng):
     assert (found < UNUSUAL).mean() < 0.06
     odd = holes[:20] * 10.0
     assert (model.typicality(odd) < UNUSUAL).mean() > 0.9
+
+
+def test_what_fills_a_gap_does_not_make_a_row_odd():
+    rng = np.random.default_rng(0)
+    X = 2.0 * rng.standard_normal((300, 3)) @ rng.standard_normal((3, 20)) + rng.standard_normal((300, 20))
+    X *= np.exp(1.5 * rng.standard_normal(20))
+    X[12:100, :6] = X[112:, :6] = np.nan  # columns that few rows observe
+    model = GuidedProjection(2).fit(X[:100], np.where(np.arange(100) % 2, -1, X[:100, 7] > 0))
+    assert (model.typicality(X[:100]) < UNUSUAL).mean() <= 0.02
+    assert (model.typicality(X[100:]) < UNUSUAL).mean() <= 0.04
+    odd = np.where(np.arange(20) % 2, 1.0, -1.0) * X[100:] * 4.0
+    assert (model.typicality(odd) < UNUSUAL).mean() >= 0.9
 
 
 def test_too_few_rows_have_no_typicality():

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon import PPCA, GuidedProjection
 from gnomon.export import GapFiller
-from gnomon.rows.gaps import held_out, n_foretelling, units_of_gaps
+from gnomon.rows.gaps import held_out, n_foretelling, parts_together, units_of_gaps
 
 
 def planted(n, p, k, seed, share=0.4):
@@ -67,6 +67,14 @@ def test_many_rows_bear_all_components():
 
 def test_complete_rows_are_fitted_as_asked():
     assert GapFiller().fit(planted(60, 20, 3, 0)[0]).model_.n_components_ == 10
+
+
+def test_columns_that_rows_observe_together_are_one_part():
+    seen = np.zeros((40, 7), dtype=bool)
+    seen[:20, :2] = seen[12:30, 1:4] = True  # a chain of the first four
+    seen[30:, 4:6] = seen[:7, 6] = True  # seven rows are too few
+    assert [part.tolist() for part in parts_together(seen)] == [[0, 1, 2, 3], [4, 5], [6]]
+    assert [part.tolist() for part in parts_together(np.ones((3, 5), dtype=bool))] == [[0, 1, 2, 3, 4]]
 
 
 def test_units_are_deviations_where_columns_vary():

@@ -20,8 +20,13 @@ LEAST_FREE = 0.1  # share of the observed entries that a PPCA leaves to the nois
 MOST_NOISE = 4.0  # times what filled rows show
 
 
-def moved_by_gaps(noise: MapNoise, components: Array, ppca: Any, units: Array, missing: BoolArray) -> Array:
-    """Covariances (n, k, k) of new rows that miss entries (n, p), where `ppca` fills them in units (p,) of columns."""
+def moved_by_gaps(
+    noise: MapNoise, components: Array, ppca: Any, units: Array, missing: BoolArray, left_open: Array | None = None
+) -> Array:
+    """Covariances (n, k, k) of new rows that miss entries (n, p), where `ppca` fills them in units (p,) of columns.
+
+    What it leaves open of missing entries beside that is `left_open` (p,), in squares of these units.
+    """
     W, D = np.asarray(ppca.components_, dtype=np.float64).T, (np.asarray(components, dtype=np.float64) * units).T
     q, k, s2 = W.shape[1], D.shape[1], float(ppca.noise_variance_)
     patterns, place = np.unique(missing, axis=0, return_inverse=True)
@@ -32,6 +37,8 @@ def moved_by_gaps(noise: MapNoise, components: Array, ppca: Any, units: Array, m
     share = np.concatenate([np.broadcast_to(np.eye(k), (len(K), k, k)), K], axis=1)
     turned = share.transpose(0, 2, 1)
     moves = turned @ _summed(filled, both * variances[:, None], both) @ share
+    if left_open is not None:
+        moves += _summed(gaps, D * left_open[:, None], D)
     return np.asarray((moves + s2**2 * (K.transpose(0, 2, 1) @ K))[place.ravel()])
 
 

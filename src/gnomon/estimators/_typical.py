@@ -71,8 +71,14 @@ def _nearness(distances: Array) -> Tail | None:
 
 
 def distances(model: Any, X: Any, n_observed: Array) -> Array:
-    """How far rows are from the middle of a Gaussian, squared, in standard deviations, a mean over observed entries."""
+    """How far rows are from the middle of a Gaussian, squared, in standard deviations, a mean over observed entries.
+
+    Of a row that misses entries the others alone count: what fills gaps may be far from what this Gaussian expects.
+    """
     middle = model.score_samples(model.mean_[None])[0]
+    missing = np.zeros((0, 0), dtype=bool) if is_sparse(X) else np.isnan(X)
+    if missing.any():
+        middle = np.asarray(model.score_samples(np.where(missing, np.nan, model.mean_)), dtype=float)
     return np.asarray(2.0 * np.maximum(middle - np.asarray(model.score_samples(X), dtype=float), 0.0) / n_observed)
 
 
@@ -95,17 +101,19 @@ def log_lengths(X: Any, n_observed: Array) -> Array:
         return np.asarray(np.log(squares / n_observed))
 
 
-def reference_of(fit: Any, X: Any, n_observed: Array, whole: Any) -> Reference | None:
-    """Of rows X, of which `fit` makes a Gaussian that `distances` takes, or None; `whole` is that of all.
+def reference_of(fit: Any, X: Any, given: Any, whole: Any) -> Reference | None:
+    """Of complete rows X, of which `fit` makes a Gaussian that `distances` takes, or None; `whole` is that of all.
+
+    Rows that are held out are measured as `given`, maybe without some entries.
 
     None for fewer than `FEWEST` rows, and where `fit` makes none.
 
     Which rows are held out together follows from their distances, not from their order.
     """
-    n = X.shape[0]
+    n, n_observed = X.shape[0], counts(given)
     if n < FEWEST:
         return None
-    own = distances(whole, X, n_observed)
+    own = distances(whole, given, n_observed)
     order = np.argsort(own, kind="stable")
     if n <= MOST_IN_FOLDS:
         folds = min(max(FOLDS, min(MOST_FOLDS, ROWS_OF_FITS // n)), n)
@@ -119,12 +127,12 @@ def reference_of(fit: Any, X: Any, n_observed: Array, whole: Any) -> Reference |
         model = fit(X[rest])
         if model is None:
             return None
-        found.append(distances(model, X[some], n_observed[some]))
+        found.append(distances(model, given[some], n_observed[some]))
     every = np.sort(np.concatenate(found))
     if every[-n_tail(len(every)) - 1] <= 0.0:
         return None
     few = order if n <= MOST_IN_FOLDS else order[np.linspace(0, n - 1, MOST_IN_FOLDS).astype(int)]
-    return Reference(*of_sorted(every), own[few], log_lengths(X[few], n_observed[few]))
+    return Reference(*of_sorted(every), own[few], log_lengths(given[few], n_observed[few]))
 
 
 def flattened(proba: Array, typicality: Array) -> Array:
@@ -140,7 +148,7 @@ def flattened(proba: Array, typicality: Array) -> Array:
 
 
 class Typical:
-    """From `_gaussian`, a model of rows; `_tail`, a tuple of a `Reference` or None; and `_complete(rows)`."""
+    """From `_gaussian`, a model of rows, and `_tail`, a tuple of a `Reference` or None."""
 
     @by_chunk
     def typicality(self, X: Any) -> Any:
@@ -188,7 +196,7 @@ class Typical:
         return self._typicality_of(rows)
 
     def _typicality_of(self, rows):
-        X = rows.gather()
+        X = rows.gather().astype(np.float64, copy=False)
         entries = counts(X)
-        away = distances(self._gaussian, self._complete(rows), entries)
+        away = distances(self._gaussian, X, entries)
         return Reference(*self._tail).typicality(away, entries / rows.shape[1], log_lengths(X, entries))

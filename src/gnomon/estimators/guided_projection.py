@@ -10,13 +10,13 @@ from ..models import dppca
 from ..models.readout import Seen
 from ..numerics.linalg import sign_of_columns
 from ..rows import read
-from ..rows.gaps import ROUGH, n_foretelling, units_of_gaps
 from ..rows.kind import is_sparse
 from ..rows.products import in_form
 from ..rows.spare import spare_rank
 from ._class_guide import ClassGuide, Taught, Union, best_by_labels_alone, fit_union, teach
 from ._density import Density
 from ._estimator import at_most, integer, rules
+from ._filler import filler_of_gaps
 from ._imputation import Imputer
 from ._linear_pupil import LinearPupil, as_estimator, line_of, linear_pupil
 from ._monitored import Monitored
@@ -38,7 +38,7 @@ from ._preparations import (
 )
 from ._projection_posterior import ProjectionPosterior
 from ._teaching import judged, shares_of_nearest
-from ._typical import Typical, counts, flattened, reference_of
+from ._typical import Typical, flattened, reference_of
 from ._wanted import Pool, of_new_rows, pool_of, wanted
 from .ppca import PPCA
 
@@ -155,9 +155,10 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
     0.3 of the length.
 
     Missing entries of X are filled first, with their mean given the others under a `PPCA` of at most ten components, of
-    columns in units of their deviations: as many as foretell best what is held out of the observed entries. The density
-    of rows under `PPCA` of so many components, ten of complete rows, is that of `score_samples`, whatever the targets,
-    and what `typicality`, `hotelling_t2` and `spe` go by.
+    columns in units of their deviations: as many as foretell best what is held out of the observed entries. Parts of
+    the table that hardly any row joins are filled each by itself; of rows that lack all of one, with its means. The
+    density of rows under `PPCA` of so many components, ten of complete rows, is that of `score_samples`, whatever the
+    targets, and what `typicality`, `hotelling_t2` and `spe` go by.
 
     `posterior`, and the covariance of `transform`, are of the projection of a row without its noise, as in `DPPCA`: by
     what noise of the entries does to it, also through preparations that are not linear, and by what missing entries
@@ -364,16 +365,14 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
         """The rows of the fit without gaps; what fills those of new rows is kept."""
         X = rows.gather().astype(np.float64, copy=False)
         self._centers = None if is_sparse(X) else np.nanmean(X, axis=0)
-        k, self._filler, self._units = PPCA_COMPONENTS, None, None
+        k, self._filler, self._units, self._left_open = PPCA_COMPONENTS, None, None, None
         if rows.masked:
-            self._units = units_of_gaps(X)
-            Z = X / self._units
-            k = n_foretelling(Z, min(k, spare_rank(Z)), _fill)
-            self._filler = PPCA(k).fit(Z) if k > 0 else None
+            self._filler, self._units, self._left_open = filler_of_gaps(X, k)
+            k = 1 if self._filler is None else min(k, self._filler.n_components_)
         self._gaussian = _gaussian(X, k)
         complete, tail = self._complete(rows), None
         if self._gaussian is not None:
-            tail = reference_of(lambda rest: _gaussian(rest, k), complete, counts(X), self._gaussian)
+            tail = reference_of(lambda rest: _gaussian(rest, k), complete, X, self._gaussian)
         self._tail = None if tail is None else tuple(tail)
         return complete
 
@@ -387,7 +386,8 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
     def _filled(self, X):
         if self._filler is not None:
             return np.where(np.isnan(X), self._filler.impute(X / self._units) * self._units, X)
-        return np.where(np.isnan(X), self._centers, X) if self._gaussian is None else self._gaussian.impute(X)
+        by_density = self._gaussian is not None and self._units is None  # the fit was to complete rows
+        return self._gaussian.impute(X) if by_density else np.where(np.isnan(X), self._centers, X)
 
     def _imputed(self, rows, y):
         return read(self._complete(rows))
@@ -487,7 +487,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
         at = np.flatnonzero(missing.any(axis=1))
         if len(at):
             fills = (self._gaussian, np.ones(rows.shape[1])) if self._filler is None else (self._filler, self._units)
-            wider = moved_by_gaps(noise, self.components_, *fills, missing[at])
+            wider = moved_by_gaps(noise, self.components_, *fills, missing[at], vars(self).get("_left_open"))
             covs[at] = widened(covs[at], noise.cov, wider, linear=linear)
         return covs
 
@@ -571,10 +571,6 @@ def _gaussian(X, most):
     """PPCA of rows, of at most so many components; None where they leave nothing for noise."""
     k = spare_rank(X, most)
     return PPCA(k).fit(X) if k > 0 else None
-
-
-def _fill(X, k):
-    return PPCA(k, tol=ROUGH).fit(X).impute(X)
 
 
 def _doubt(probabilities):
