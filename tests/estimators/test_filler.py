@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from tests.estimators.test_noise_of_map import share_within
 
 from gnomon import PPCA, GuidedProjection
-from gnomon.estimators._filler import RIDGE, filler_of_gaps
+from gnomon.estimators._filler import filler_of_gaps
 from gnomon.rows.gaps import units_of_gaps
 
 
@@ -61,11 +61,12 @@ def test_a_column_that_few_rows_observe_is_regressed_on_factors_of_the_others():
     ppca = PPCA(3).fit(others / others.std(axis=0))
     T, cov = ppca.posterior(others / others.std(axis=0), uncertainty="plug-in")
     T1, second = np.column_stack([T, np.ones(80)]), np.zeros((4, 4))
-    second[:3, :3] = 6.0 * cov + RIDGE * 3.0 * np.eye(3)
-    by_hand = np.linalg.solve(T1[:6].T @ T1[:6] + second, T1[:6].T @ own)
+    second[:3, :3] = 6.0 * cov + np.diag(19.0 * ppca.noise_variance_ / (ppca.components_**2).sum(axis=1))
+    second += T1[:6].T @ T1[:6]
+    by_hand = np.linalg.solve(second, T1[:6].T @ own)
     assert_allclose(filled(X)[6:, 3], (T1 @ by_hand)[6:] * X[:6, 3].std(), rtol=1e-3)
-    w2 = (by_hand[:3] ** 2).sum()
-    assert_allclose(filler_of_gaps(X, 10).left_open, np.eye(20)[3] * (1.0 - w2), rtol=1e-2)
+    wanted = (1.0 - (by_hand[:3] ** 2).sum()) * (1.0 + np.trace(np.linalg.inv(second)))
+    assert_allclose(filler_of_gaps(X, 10).left_open, np.eye(20)[3] * wanted, rtol=1e-2)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -14,7 +14,6 @@ from ..rows.spare import spare_rank
 from .ppca import PPCA
 
 LEAST = 1e-12  # noise of a column in units of its variance
-RIDGE = 1.0  # times the number of factors: as if half of the variance of a column were of them
 
 
 class Filler(NamedTuple):
@@ -60,14 +59,17 @@ def _joined(found: list[Any], parts: list[Array], Z: Array, units: Array) -> Fil
     few = np.flatnonzero(~components.any(axis=0))
     left_open = np.zeros(p)
     if len(few):
-        W, joined.mean_[few] = _of_few_entries(joined, Z / std, few)
+        W, joined.mean_[few], left_open[few] = _of_few_entries(joined, Z / std, few)
         components[:, few] = W.T
-        left_open[few] = np.maximum(1.0 - (W**2).sum(axis=1), 0.0)
     return Filler(joined, units * std, left_open)
 
 
-def _of_few_entries(joined: PPCA, Z: Array, few: Array) -> tuple[Array, Array]:
-    """Loadings and means of columns by ridge regression on what the other columns of a row say of its factors."""
+def _of_few_entries(joined: PPCA, Z: Array, few: Array) -> tuple[Array, Array, Array]:
+    """Loadings and means of columns by ridge regression on what the other columns of a row say of its factors.
+
+    Each factor is held to have the share in their variance that it has in that of the others, in whose noise it counts.
+    Last comes the variance of an entry that they foretell: its own, and that of what so few entries tell of them.
+    """
     rows = np.flatnonzero(~np.isnan(Z[:, few]).all(axis=1))
     T, cov = joined.posterior(Z[rows], uncertainty="plug-in")
     T1, k = np.column_stack([T, np.ones(len(T))]), T.shape[1]
@@ -75,6 +77,9 @@ def _of_few_entries(joined: PPCA, Z: Array, few: Array) -> tuple[Array, Array]:
     second[:, :k, :k] += cov
     seen = ~np.isnan(Z[np.ix_(rows, few)])
     sums = (seen.T.astype(float) @ second.reshape(len(rows), -1)).reshape(len(few), k + 1, k + 1)
-    sums[:, :k, :k] += RIDGE * k * np.eye(k)
-    found = np.linalg.solve(sums, (np.where(seen, Z[np.ix_(rows, few)], 0.0).T @ T1)[:, :, None])[:, :, 0]
-    return found[:, :k], found[:, k]
+    shares = (joined.components_**2).sum(axis=1) / (joined.n_features_in_ - len(few))
+    sums[:, :k, :k] += np.diag(1.0 / shares)
+    inverse = np.linalg.inv(sums)
+    found = np.matmul(inverse, (np.where(seen, Z[np.ix_(rows, few)], 0.0).T @ T1)[:, :, None])[:, :, 0]
+    noise = np.maximum(1.0 - (found[:, :k] ** 2).sum(axis=1), 0.0)
+    return found[:, :k], found[:, k], noise * (1.0 + np.trace(inverse, axis1=1, axis2=2))
