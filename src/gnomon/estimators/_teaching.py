@@ -211,7 +211,7 @@ class Calibration(NamedTuple):
     middle: float  # median of minus the log-density of rows, under the pupil of the rows
     upper: float  # its third quartile
     exponent: Any  # (c,) of rows, by the class they name
-    doubt: float  # share of what is said that all classes have alike
+    doubt: float = 0.0  # share of what is said that all classes have alike; files of 0.1.0.dev0 have none
 
 
 def held_out(rows, index, n_classes):
@@ -264,7 +264,7 @@ def calibrate(proba, densities, probas, weights, index, held=None):
 
 def calibrated(proba, densities, calibration):
     """The same probabilities, less sure of rows that are unlike the others, and of rare classes."""
-    middle, upper, exponent, doubt = calibration
+    middle, upper, exponent, doubt = Calibration(*calibration)
     apart = max(upper - middle, LEAST_APART * max(abs(middle), 1.0)) + 1e-9
     unlike = np.clip((-densities - middle) / apart, *UNLIKE) / UNLIKE_SHARE
     logs = np.log(np.maximum(proba, 1e-12))

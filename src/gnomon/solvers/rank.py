@@ -7,7 +7,7 @@ from ..numerics.linalg import orthonormal_columns
 from ..rows.spare import NOTHING
 from ..rows.standard import StandardRows
 
-SEEN = 0.5  # of the energy of a direction, at least, in a basis that holds nearly all
+SEEN = 0.9  # of the energy of a direction, at least, in a basis that holds nearly all
 
 
 def check_rank(xx: Array, energy: float, k: int) -> None:
