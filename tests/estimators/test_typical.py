@@ -180,6 +180,13 @@ def test_what_fills_a_gap_does_not_make_a_row_odd():
     assert (model.typicality(odd) < UNUSUAL).mean() >= 0.9
 
 
+def test_a_row_at_the_mean_of_what_it_has_is_at_no_distance(rng):
+    X = 0.01 * rng.standard_normal((60, 6))
+    model = PPCA(2).fit(X)
+    row = np.where(np.arange(6) % 3 == 1, np.nan, model.mean_)[None]
+    assert_allclose(distances(model, row, counts(row)), 0.0, atol=1e-9)
+
+
 def test_too_few_rows_have_no_typicality():
     X, y = load_wine(return_X_y=True)
     some = [*range(0, 178, 22)]
