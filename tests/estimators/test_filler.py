@@ -7,7 +7,7 @@ from tests.estimators.test_noise_of_map import share_within
 
 from gnomon import PPCA, GuidedProjection
 from gnomon.estimators._filler import filler_of_gaps
-from gnomon.rows.gaps import units_of_gaps
+from gnomon.rows.spare import units_of_columns
 
 
 def planted(n, p, seed=0, k=3):
@@ -50,7 +50,7 @@ def test_a_part_is_filled_as_if_it_were_alone(rng):
     X[rng.random(X.shape) < 0.1] = np.nan
     whole, part = filled(X), X[::2, 1::2]
     k = filler_of_gaps(part, 10).ppca.n_components_
-    units = units_of_gaps(part)
+    units = units_of_columns(part)
     assert_allclose(whole[::2, 1::2], PPCA(k).fit(part / units).impute(part / units) * units, rtol=1e-6)
 
 

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon import PPCA, GuidedProjection
 from gnomon.export import GapFiller
-from gnomon.rows.gaps import held_out, n_foretelling, parts_together, units_of_gaps
+from gnomon.rows.gaps import held_out, n_foretelling, parts_together
+from gnomon.rows.spare import units_of_columns
 
 
 def planted(n, p, k, seed, share=0.4):
@@ -80,7 +81,7 @@ def test_columns_that_rows_observe_together_are_one_part():
 def test_units_are_deviations_where_columns_vary():
     X = np.array([[1.0, 3.0, 1.0], [3.0, 3.0, np.nan], [np.nan, 3.0, 5.0]])
     for unit in (1.0, 1e250, 1e-250):
-        assert_allclose(units_of_gaps(unit * X), [unit, 1.0, 2.0 * unit])
+        assert_allclose(units_of_columns(unit * X), [unit, 1.0, 2.0 * unit])
 
 
 def test_filled_entries_come_in_the_units_of_their_columns():

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._types import Array
-from ..rows.gaps import ROUGH, n_foretelling, parts_together, units_of_gaps
-from ..rows.spare import spare_rank
+from ..rows.gaps import ROUGH, n_foretelling, parts_together
+from ..rows.spare import spare_rank, units_of_columns
 from .ppca import PPCA
 
 LEAST = 1e-12  # noise of a column in units of its variance
@@ -26,7 +26,7 @@ class Filler(NamedTuple):
 
 def filler_of_gaps(X: Array, most: int) -> Filler:
     """What fills rows X (n, p), by at most so many components each part."""
-    units = units_of_gaps(X)
+    units = units_of_columns(X)
     Z = X / units
     parts = parts_together(~np.isnan(Z))
     found = [_of_part(Z if len(parts) == 1 else Z[:, part], most) for part in parts]
@@ -38,8 +38,7 @@ def filler_of_gaps(X: Array, most: int) -> Filler:
 def _of_part(Z: Array, most: int) -> Any:
     some = ~np.isnan(Z).all(axis=1)
     Z = Z if some.all() else Z[some]
-    k = min(most, spare_rank(Z))
-    k = n_foretelling(Z, k, lambda X, k: PPCA(k, tol=ROUGH).fit(X).impute(X))
+    k = n_foretelling(Z, spare_rank(Z, most), lambda X, k: PPCA(k, tol=ROUGH).fit(X).impute(X))
     return PPCA(k).fit(Z) if k > 0 else None
 
 

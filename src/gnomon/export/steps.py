@@ -245,7 +245,7 @@ class GapFiller(Step):
             names = vars(self).get("feature_names_in_", np.arange(X.shape[1]))
             raise ValueError(f"column {names.tolist()[never[0]]!r} of X is never observed; drop it.")
         self.mean_ = np.nanmean(X, axis=0)
-        k = min(self.max_components, spare_rank(X))
+        k = spare_rank(X, self.max_components)
         if count_missing(X):
             k = n_foretelling(X, k, self._filled)
         if k > 0:

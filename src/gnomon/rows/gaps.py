@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._types import Array, BoolArray, IntArray
-from .spare import spare_rank
+from .spare import spare_rank, units_of_columns
 from .summary import power_of_two
 
 FEWER = (5, 3, 2, 1)  # components that are tried beside the most
@@ -19,15 +19,6 @@ HELD_OUT = 10  # one entry of so many
 MOST_COLUMNS = 1000  # that tell how many components there are
 TOGETHER = 8  # rows that observe two columns, from which on one foretells the other better than its mean does
 ROUGH = 1e-3  # tolerance of fits that are compared
-EPS = float(np.finfo(np.float64).eps)
-
-
-def units_of_gaps(X: Array) -> Array:
-    """Deviations (p,) of columns that miss entries; one where a column does not vary but by rounding."""
-    unit = power_of_two(float(np.nanmax(np.abs(X))))
-    X = X / unit
-    std = np.nanstd(X, axis=0)
-    return np.where(std > len(X) * EPS * np.abs(np.nanmean(X, axis=0)), std * unit, 1.0)
 
 
 def parts_together(seen: BoolArray) -> list[IntArray]:
@@ -56,9 +47,9 @@ def n_foretelling(X: Array, most: int, fill: Callable[[Array, int], Array]) -> i
         return most
     X, held = held_out(X)
     rest = np.where(held, np.nan, X)
-    if not held.any() or spare_rank(rest) < most:
+    if not held.any() or spare_rank(rest, most) < most:
         return most
-    units, tried = units_of_gaps(X), (most, *(k for k in FEWER if k < most))
+    units, tried = units_of_columns(X), (most, *(k for k in FEWER if k < most))
     errors = []
     for k in tried:
         with warnings.catch_warnings():
@@ -73,7 +64,7 @@ def held_out(X: Array) -> tuple[Array, BoolArray]:
     Which ones follows from how far rows and columns are out, not from their order.
     """
     X = X.astype(np.float64) / power_of_two(float(np.nanmax(np.abs(X))))
-    Z = (X - np.nanmean(X, axis=0)) / units_of_gaps(X)
+    Z = (X - np.nanmean(X, axis=0)) / units_of_columns(X)
     varies = np.nanmean(Z**2, axis=0) > 0.5  # others have a deviation of rounding in place of one
     X, Z = X[:, varies], Z[:, varies]
     columns = np.argsort(np.nanmean(np.abs(Z), axis=0), kind="stable")

@@ -55,6 +55,12 @@ def of_one_unit(X: Any) -> Any:
     """Dense columns in units of their deviations, as models see them that scale columns themselves."""
     if is_sparse(X):
         return X
-    X = X * (1.0 / power_of_two(float(np.nanmax(np.abs(X), initial=0.0))))
+    return X / units_of_columns(X)
+
+
+def units_of_columns(X: Array) -> Array:
+    """Deviations (p,) of dense columns, maybe with gaps; one where a column does not vary but by rounding."""
+    unit = power_of_two(float(np.nanmax(np.abs(X), initial=0.0)))
+    X = X / unit
     std = np.nanstd(X, axis=0)
-    return X / np.where(std > 0.0, std, 1.0)
+    return np.where(std > len(X) * EPS * np.abs(np.nanmean(X, axis=0)), std * unit, 1.0)
