@@ -174,6 +174,6 @@ def unit_rows(X: Any) -> Any:
             size = abs(X).max(axis=1).toarray().ravel() if largest else np.sqrt(_squared_lengths(X))
             X = sp.csr_matrix(X.multiply(1.0 / np.where(size == 0, 1.0, size)[:, None]))
         else:
-            size = np.abs(X).max(axis=1) if largest else np.sqrt(_squared_lengths(X))
-            X = X / np.where(size == 0, 1.0, size)[:, None]
+            size = np.maximum(X.max(axis=1), -X.min(axis=1)) if largest else np.sqrt(_squared_lengths(X))
+            X = np.divide(X, np.where(size == 0, 1.0, size)[:, None], out=None if largest else X)
     return X

@@ -22,7 +22,7 @@ def spare_rank(X: Any, most: int = SEVERAL - 1) -> int:
     n_draws = min(n - 1, p, SEVERAL, most + 1 + BESIDE)
     values = X.data if is_sparse(X) else X
     unit = power_of_two(float(np.nanmax(np.abs(values), initial=0.0)))
-    X = (X if unit == 1.0 else X * (1.0 / unit)).astype(np.float64)
+    X = (X if unit == 1.0 else X * (1.0 / unit)).astype(np.float64, copy=False)
     if is_sparse(X):  # centered in its products
         mean, total = np.asarray(X.mean(axis=0)).ravel(), float(X.multiply(X).sum())
     else:

@@ -24,6 +24,7 @@ class Limits(NamedTuple):
     n_leading: int = 120  # directions kept of a large table: three times the most factors
     n_spare: int = 20  # further ones that are iterated and dropped
     reads: int = 3  # rounds of the iteration; directions of text are found to a few percent, which EM does not feel
+    eigenproblem: float = 3.0  # time of one of size m, in that of m^3 operations of products
 
 
 LIMITS = Limits()
@@ -153,14 +154,15 @@ def _varying(standard: StandardRows) -> StandardRows:
 def principal_rows(rows: Rows, most: int, limits: Limits = LIMITS) -> Reduced:
     """Rows in their leading principal directions by falling variance, at most so many."""
     n, p = rows.shape
-    few = n <= p and n <= limits.exact_side
-    summary = rows.summarize(second=not few and p <= limits.exact_side)
+    exact = min(n, p) <= limits.exact_side or _is_cheaper(rows, most, limits)
+    few = exact and n <= p
+    summary = rows.summarize(second=exact and not few)
     standard = rows.standard(summary)
     if few:
         values, U = top_eigh(standard.gram(), most)
         kept = (values > RANK * max(float(values.max(initial=0.0)), TINY)) & (standard.energy > 0.0)
         B = standard.back(U[:, kept] / np.sqrt(values[kept]))
-    elif p <= limits.exact_side:
+    elif exact:
         second = summary.standard_groups()[0].xx
         assert second is not None
         values, B = top_eigh(second, most)
@@ -172,6 +174,14 @@ def principal_rows(rows: Rows, most: int, limits: Limits = LIMITS) -> Reduced:
         B = B @ top_eigh(T.T @ T, B.shape[1])[1]
     found = standard.project(B)
     return Reduced(found.gather(), found.gather("outside"), p, B.__matmul__, B.shape[1] < most, standard)
+
+
+def _is_cheaper(rows: Rows, most: int, limits: Limits) -> bool:
+    """Whether products of all pairs on the short side, and their eigenproblem, take no longer than the iteration."""
+    short, long = sorted(rows.shape)
+    return not rows.sparse and short + limits.eigenproblem * short**2 / long <= 4 * limits.reads * (
+        most + limits.n_spare
+    )
 
 
 def leading(rows: Reduced, most: int) -> Reduced:
