@@ -83,8 +83,26 @@ def test_gaps_are_filled_as_the_model_expects():
     X = load_iris().data
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     filled = GapFiller(2).fit(X).transform(holes)
-    assert_allclose(filled, PPCA(2, random_state=0).fit(X).impute(holes))
+    assert_allclose(filled, PPCA(2).fit(X / X.std(axis=0)).impute(holes / X.std(axis=0)) * X.std(axis=0))
     assert_array_equal(GapFiller(2).fit(X).transform(X), X)
+
+
+def test_gaps_are_filled_alike_in_any_units_and_precision():
+    X = load_iris().data
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    filled, units = GapFiller().fit(holes).transform(holes), np.array([1e-6, 1.0, 1e3, 1e6])
+    assert_allclose(GapFiller().fit(holes * units).transform(holes * units), filled * units, rtol=1e-6)
+    short = GapFiller().fit(holes.astype(np.float32)).transform(holes.astype(np.float32))
+    assert short.dtype == np.float32
+    assert_allclose(short, filled, rtol=1e-4)
+
+
+def test_parts_that_no_row_joins_are_filled_by_their_means():
+    X = np.random.default_rng(0).normal(size=(80, 2)) @ np.random.default_rng(1).normal(size=(2, 12))
+    X += 0.1 * np.random.default_rng(2).normal(size=X.shape)
+    holes = np.where((np.arange(80)[:, None] + np.arange(12)) % 2, np.nan, X)
+    filled = GapFiller().fit(holes).transform(holes)
+    assert_allclose(filled, np.where(np.isnan(holes), np.nanmean(holes, axis=0), holes), rtol=1e-6)
 
 
 def test_gaps_of_a_table_without_spare_rank_get_the_mean():

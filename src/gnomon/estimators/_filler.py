@@ -24,22 +24,23 @@ class Filler(NamedTuple):
     left_open: Array  # (p,)   variance of columns that the others hardly foretell; zero of those of the PPCA's own
 
 
-def filler_of_gaps(X: Array, most: int) -> Filler:
-    """What fills rows X (n, p), by at most so many components each part."""
+def filler_of_gaps(X: Array, most: int, random_state: Any = 0) -> Filler:
+    """What fills rows X (n, p), by at most so many components each part; of complete rows by as many."""
     units = units_of_columns(X)
-    Z = X / units
-    parts = parts_together(~np.isnan(Z))
-    found = [_of_part(Z if len(parts) == 1 else Z[:, part], most) for part in parts]
+    Z, seen = X / units, ~np.isnan(X)
+    parts, choose = parts_together(seen), not seen.all()
+    found = [_of_part(Z if len(parts) == 1 else Z[:, part], most, random_state, choose) for part in parts]
     if len(parts) == 1 or not any(found):
         return Filler(found[0], units, np.zeros(len(units)))
     return _joined(found, parts, Z, units)
 
 
-def _of_part(Z: Array, most: int) -> Any:
+def _of_part(Z: Array, most: int, random_state: Any, choose: bool) -> Any:
     some = ~np.isnan(Z).all(axis=1)
-    Z = Z if some.all() else Z[some]
-    k = n_foretelling(Z, spare_rank(Z, most), lambda X, k: PPCA(k, tol=ROUGH).fit(X).impute(X))
-    return PPCA(k).fit(Z) if k > 0 else None
+    Z, k = Z if some.all() else Z[some], spare_rank(Z, most)
+    if choose:
+        k = n_foretelling(Z, k, lambda X, k: PPCA(k, tol=ROUGH, random_state=random_state).fit(X).impute(X))
+    return PPCA(k, random_state=random_state).fit(Z) if k > 0 else None
 
 
 def _joined(found: list[Any], parts: list[Array], Z: Array, units: Array) -> Filler:

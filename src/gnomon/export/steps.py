@@ -8,11 +8,9 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gnomon import PPCA
+from gnomon.estimators._filler import filler_of_gaps
 from gnomon.rows.frames import as_frame
-from gnomon.rows.gaps import ROUGH, n_foretelling
 from gnomon.rows.kind import is_sparse
-from gnomon.rows.spare import spare_rank
 from gnomon.tables import answers_of, count_missing, indicators, listing, names_of_answers, said_of_unseen
 
 OPTIONS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -108,8 +106,7 @@ class Columns(Step):
     --------
     >>> import pandas as pd
     >>> from sklearn.pipeline import make_pipeline
-    >>> from gnomon import PPCA
-    >>> from gnomon.export import Columns
+    >>>     >>> from gnomon.export import Columns
     >>> X = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0], "b": [0.0, 1.0, 0.0, 2.0], "c": [5.0, 5.0, 6.0, 7.0]})
     >>> model = make_pipeline(Columns(), PPCA(1)).fit(X)
     >>> bool((model.transform(X[["c", "a", "b"]]) == model.transform(X)).all())
@@ -192,18 +189,23 @@ def _cells(column):
 class GapFiller(Step):
     """Fill missing entries with their expectation under probabilistic PCA; rows without gaps pass as they are.
 
+    Columns are taken in units of their deviations. Parts of the table that hardly any row joins have components of
+    their own, as in `GuidedProjection`.
+
     Parameters
     ----------
     max_components : int, default=10
-        Most components of the model; it has fewer where the rank of X allows no more, or where fewer foretell better
-        what is held out of the observed entries.
+        Most components of the model, of each part; it has fewer where the rank of X allows no more, or where fewer
+        foretell better what is held out of the observed entries.
     random_state : int, RandomState instance or None, default=0
         Of the model.
 
     Attributes
     ----------
     model_ : PPCA or None
-        What fills; None where X has no rank to spare, and column means do.
+        What fills, in units of the columns; None where X has no rank to spare, and column means do.
+    units_ : ndarray of shape (n_features,)
+        Units of the columns.
     mean_ : ndarray of shape (n_features,)
         Column means of what is observed.
     n_features_in_ : int
@@ -236,7 +238,7 @@ class GapFiller(Step):
 
     def _fit(self, X):
         X = _matrix(self, X, reset=True)
-        self.model_ = None
+        self.model_, self.units_ = None, np.ones(X.shape[1])
         if is_sparse(X):
             self.mean_ = np.zeros(X.shape[1])
             return
@@ -245,22 +247,17 @@ class GapFiller(Step):
             names = vars(self).get("feature_names_in_", np.arange(X.shape[1]))
             raise ValueError(f"column {names.tolist()[never[0]]!r} of X is never observed; drop it.")
         self.mean_ = np.nanmean(X, axis=0)
-        k = spare_rank(X, self.max_components)
-        if count_missing(X):
-            k = n_foretelling(X, k, self._filled)
-        if k > 0:
-            self.model_ = PPCA(k, random_state=self.random_state).fit(X)
-
-    def _filled(self, X, k):
-        return PPCA(k, tol=ROUGH, random_state=self.random_state).fit(X).impute(X)
+        self.model_, self.units_, _ = filler_of_gaps(X.astype(np.float64), self.max_components, self.random_state)
 
     def _transform(self, X):
         X = _matrix(self, X, reset=False)
-        if not count_missing(X):
+        missing = np.isnan(X) if count_missing(X) else None
+        if missing is None:
             return X
         if self.model_ is None:
-            return np.where(np.isnan(X), self.mean_.astype(X.dtype), X)
-        return self.model_.impute(X)
+            return np.where(missing, self.mean_.astype(X.dtype), X)
+        units = vars(self).get("units_", 1.0)  # of a file of an earlier version one
+        return np.where(missing, (self.model_.impute(X / units) * units).astype(X.dtype), X)
 
 
 def known_answers(step):
