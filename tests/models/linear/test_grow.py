@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from gnomon import KernelSPPCA
 from gnomon._types import Status
 from gnomon.likelihoods.layout import Layout
 from gnomon.models.linear.basis import Basis
-from gnomon.models.linear.grow import grow
+from gnomon.models.linear.grow import _to_come, grow
 from gnomon.models.linear.in_basis import GaussianInBasis, RatioSearch
 from gnomon.models.linear.patterns import group_outputs, read_by_pattern
 from gnomon.models.linear.sites_em import Rules
@@ -156,6 +157,26 @@ def test_a_basis_of_noise_is_filled_as_soon_as_its_pace_is_seen(rng):
     assert found.status is Status.CONVERGED
     assert sizes == [begun + 2]
     assert data.basis.whole
+
+
+def test_the_pace_is_that_of_the_last_few_expansions():
+    assert _to_come(0.1, [], 1e-6) == _to_come(1e-6, [0.1], 1e-6) == 0.0
+    assert_allclose(_to_come(1e-2, [0.1], 1e-6), 4.0)
+    assert_allclose(_to_come(1e-2, [1.0, 10.0, 1e-1, 1e-3], 1e-8), 6.0)  # the last of four has risen
+    assert _to_come(0.1, [0.1], 1e-6) == np.inf
+
+
+@pytest.mark.parametrize("n", [150, 1200])
+def test_a_flat_kernel_is_filled_only_where_all_directions_are_few(n):
+    """One eigenproblem of 1,200 directions takes longer than a dozen expansions."""
+    X = np.random.default_rng(0).normal(size=(n, 50))
+    y = np.where(np.arange(n) % 5, np.nan, X[:, 0])
+    filled, fill = [], Basis.fill
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Basis, "fill", lambda basis: filled.append(fill(basis)))
+        model = KernelSPPCA(5, kernel="rbf").fit(X, y)
+    assert model.converged_
+    assert bool(filled) == (n == 150)
 
 
 def test_an_exactly_flat_spectrum_ends():

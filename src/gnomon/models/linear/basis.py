@@ -21,6 +21,7 @@ CAPACITY = 160  # directions a growing basis may hold, or six times K when that 
 WHOLE = 100  # with so few dimensions, all of them make the first basis
 SPARE_DIRECTIONS = 10
 NEARLY_ALL = 0.9  # share of the rows from which all are read, as they lie, for those that are kept
+CUBIC = 250  # dimensions from which the eigenproblem of all of them outgrows what an expansion costs
 FILLING = 5  # times the leading directions: with no more of all, all make the first basis where it is `fillable`
 FILLED = 1 << 23  # numbers up to which a basis may hold all directions of second moments, and the kept rows in them
 HELD = 1 << 24  # numbers of kept rows up to which a copy of them is held beside second moments
@@ -251,6 +252,12 @@ class Basis:
         """Whether it may hold all directions without reading all rows."""
         size = self.products.size
         return self.products.moments and size * max(size, self.products.n_kept) <= FILLED
+
+    @property
+    def expansions_of_all(self) -> float:
+        """How many expansions cost about what all directions do."""
+        size = self.products.size
+        return size / WHOLE * max(1.0, size / CUBIC)
 
     @property
     def outside_energy(self) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from ..._types import Array, Result, Status
 from ...numerics.linalg import orthonormal_columns
 from ...numerics.linear_gaussian import FromX, Params
-from .basis import WHOLE, Basis
+from .basis import Basis
 from .evidence import Coded
 from .sites_em import Rules, Sums
 
@@ -20,6 +20,7 @@ State = tuple[Params, Sums]  # in the basis, and the statistics near which those
 START_ACCURACY = 1e-3
 INNER_ACCURACY = 0.2  # of a basis that will grow, beside the residual outside
 LAST_BUT_ONE = 3.0  # times the tolerance: with less to be left outside at the pace of the last expansion, it ends there
+RECENT = 3  # expansions whose pace says how many are to come
 LAST_ACCURACY = 0.05  # of the last one, beside the tolerance
 
 
@@ -77,10 +78,11 @@ def grow(
     most = np.iinfo(np.intp).max if max_iter is None else max_iter
     found = model.maximize(None, START_ACCURACY, final=False, max_iter=most)
     path, used = [found.path], found.stats["n_iter"]
-    status, expansions, final, sharpened, outside, slow = Status.MAX_ITER, 0, not look_again, False, np.inf, False
+    status, expansions, final, sharpened, slow = Status.MAX_ITER, 0, not look_again, False, False
+    before: list[float] = []  # residuals outside
     while True:
         params, sums = found.value
-        before, (D, outside) = outside, _outside(model, params, sums)
+        D, outside = _outside(model, params, sums)
         expected = expansions + _to_come(outside, before, tol)
         left = max(outside, found.stats["residual"])
         if left <= tol and final:
@@ -94,7 +96,7 @@ def grow(
             params, n_new = _appended(basis, params, D, tol / outside, expected)
         if n_new:
             sharpened, expansions = False, expansions + 1
-            foreseen = outside * outside / before if np.isfinite(before) else outside
+            foreseen = outside * outside / before[-1] if before else outside
             left_by_it = 0.0 if foreseen <= LAST_BUT_ONE * tol else INNER_ACCURACY * outside
             accuracy = max(left_by_it, model.share * tol)  # no sharper than what the basis leaves
         elif sharpened and left > tol:
@@ -102,6 +104,7 @@ def grow(
             break
         else:  # what is left is the accuracy inside the basis
             sharpened, final, accuracy = True, final or outside <= tol, model.share * tol
+        before.append(outside)
         found = model.maximize((params, sums), accuracy, final=final, max_iter=most - used)
         path.append(found.path)
         used += found.stats["n_iter"]
@@ -120,11 +123,15 @@ def _outside(model: ModelInBasis, params: Params, sums: Sums) -> tuple[Array, fl
     return D, float(np.linalg.norm(D)) / size if size > 0 else 0.0
 
 
-def _to_come(outside: float, before: float, tol: float) -> float:
-    """Expansions until the residual is at most `tol`, at the pace of the last one; none are foreseen before it."""
-    if outside <= tol or not np.isfinite(before):
+def _to_come(outside: float, before: list[float], tol: float) -> float:
+    """Expansions until the residual is at most `tol`, at the pace of the last few; none are foreseen before the first.
+
+    One alone may raise it, where the optimum in the basis turns into another.
+    """
+    if outside <= tol or not before:
         return 0.0
-    return float(np.log(outside / tol) / np.log(before / outside)) if outside < before else np.inf
+    recent = before[-RECENT:]
+    return float(np.log(outside / tol) / np.log(recent[0] / outside)) * len(recent) if outside < recent[0] else np.inf
 
 
 def _appended(basis: Basis, params: Params, D: Array, share: float, expected: float) -> tuple[Params, int]:
@@ -133,7 +140,7 @@ def _appended(basis: Basis, params: Params, D: Array, share: float, expected: fl
     All at once where as many expansions are expected as cost about what all directions do.
     """
     W, k = params.W_x, params.W_x.shape[1]
-    if basis.fillable and not basis.whole and expected * WHOLE >= basis.products.size:
+    if basis.fillable and not basis.whole and expected >= basis.expansions_of_all:
         W = basis.vectors @ W
         basis.fill()
         return params._replace(W_x=W, m_x=np.zeros(len(W))), basis.size
