@@ -21,6 +21,7 @@ START_ACCURACY = 1e-3
 INNER_ACCURACY = 0.2  # of a basis that will grow, beside the residual outside
 LAST_BUT_ONE = 3.0  # times the tolerance: with less to be left outside at the pace of the last expansion, it ends there
 RECENT = 3  # expansions whose pace says how many are to come
+TRIED = 10  # times fewer expansions than all directions cost: so many are made before the pace counts
 LAST_ACCURACY = 0.05  # of the last one, beside the tolerance
 
 
@@ -93,7 +94,7 @@ def grow(
             break
         n_new = 0
         if outside > tol:
-            params, n_new = _appended(basis, params, D, tol / outside, expected)
+            params, n_new = _appended(basis, params, D, tol / outside, expansions, expected)
         if n_new:
             sharpened, expansions = False, expansions + 1
             foreseen = outside * outside / before[-1] if before else outside
@@ -134,13 +135,16 @@ def _to_come(outside: float, before: list[float], tol: float) -> float:
     return float(np.log(outside / tol) / np.log(recent[0] / outside)) * len(recent) if outside < recent[0] else np.inf
 
 
-def _appended(basis: Basis, params: Params, D: Array, share: float, expected: float) -> tuple[Params, int]:
+def _appended(
+    basis: Basis, params: Params, D: Array, share: float, expansions: int, expected: float
+) -> tuple[Params, int]:
     """Append directions and count them, none where the basis holds all there is; a full one is shrunk first.
 
-    All at once where as many expansions are expected as cost about what all directions do.
+    All at once where as many expansions are expected as cost about what all directions do, after a tenth of them.
     """
     W, k = params.W_x, params.W_x.shape[1]
-    if basis.fillable and not basis.whole and expected >= basis.expansions_of_all:
+    pace_is_known = TRIED * expansions >= basis.expansions_of_all
+    if basis.fillable and not basis.whole and pace_is_known and expected >= basis.expansions_of_all:
         W = basis.vectors @ W
         basis.fill()
         return params._replace(W_x=W, m_x=np.zeros(len(W))), basis.size
