@@ -6,6 +6,7 @@ import numpy as np
 
 from ..models import dppca
 from ..rows import read
+from ..targets import groups_among
 from ._preparations import MOST, UNION, Coordinates, lengths_of, side_by_side
 from ._teaching import (
     ROWS_STEPS,
@@ -72,11 +73,18 @@ class ClassGuide(NamedTuple):
 
     def probabilities(self, seen, union):
         """(n, c) of rows, in the coordinates of every preparation and of the union."""
+        return self.as_sure(self.mean(seen, union), seen)
+
+    def as_sure(self, mean, seen):
+        """The mean (n, c) of all, as sure as it is right."""
+        return calibrated(mean, log_densities(Voice(*self.pupils[1]), seen[0]), self.calibration)
+
+    def mean(self, seen, union):
+        """What is said in the mean (n, c), before it is as sure as it is right."""
         said = [speak(Voice(*voice), seen[i]) for i, _, voice in self.voices]
         pupils = [Voice(*voice) for voice in self.pupils]
         told = [speak(voice, one) for voice, one in zip(pupils, (union, seen[0]), strict=True)]
-        mean = np.average([np.tensordot(self.weights, said, axes=1), *told], axis=0, weights=self.trust)
-        return calibrated(mean, log_densities(pupils[1], seen[0]), self.calibration)
+        return np.average([np.tensordot(self.weights, said, axes=1), *told], axis=0, weights=self.trust)
 
 
 class Taught(NamedTuple):
@@ -124,12 +132,12 @@ def _average(preparations, union, index, voices, skills):
     return Said(voices, probas, weights, kappas, tuple(pupils), shares, mean, prior, learn)
 
 
-def _without_labels(preparations, union, index, n_classes):
+def _without_labels(preparations, union, index, n_classes, groups=None):
     """How well every teacher tells labels that it does not know (m,), and what is said of labeled rows (n, c).
 
     Of that those who know a label have no say, nor has it one in how teachers count; NaN where nobody was asked.
     """
-    trains = held_out(preparations[0][1], index, n_classes)
+    trains = held_out(preparations[0][1], index, n_classes, groups)
     asked = [np.flatnonzero((known < 0) & (index >= 0)) for known in trains]
     alone = [teachers(preparations, known, n_classes) for known in trains]
     at, held = np.concatenate([[], *asked]).astype(int), np.full((len(index), n_classes), np.nan)
@@ -149,13 +157,30 @@ def _told(voices, preparations, some):
     return np.array([log_odds(voice, preparations[i][1].take(some)) for i, _, voice in voices])
 
 
-def teach(preparations, union, index, n_classes):
-    """Learn classes `index` (n,), -1 where unlabeled, from rows in every preparation and in their union."""
+def teach(preparations, union, index, n_classes, groups=None):
+    """Learn classes `index` (n,), -1 where unlabeled, from rows in every preparation and in their union.
+
+    Labeled rows of one class and one of the `groups` (n,) count as one row, their mean.
+    """
+    rows = np.arange(len(index))
+    place = groups_among(None if groups is None else np.where(index < 0, -1 - rows, groups * n_classes + index), rows)
+    if place is None:
+        return _teach(preparations, union, index, n_classes, groups)
+    first, seen = np.unique(place, return_index=True)[1], [reduced for _, reduced in preparations]
+    means = [(how, reduced.means(place)) for how, reduced in preparations]
+    found = _teach(means, union.means(place), index[first], n_classes, groups[first])
+    mean = found.guide.mean(seen, union)
+    return found._replace(proba=mean, calibrated=found.guide.as_sure(mean, seen))
+
+
+def _teach(preparations, union, index, n_classes, groups):
+    """The same of rows that each count as one; those of a group are held out together."""
     rows = preparations[0][1]
     kept = dppca.some_rows(rows, index, ENOUGH_ROWS)
     few = [(how, reduced.take(kept)) for how, reduced in preparations]
     held = np.full((len(index), n_classes), np.nan)
-    skills, held[kept] = _without_labels(few, union.take(kept), index[kept], n_classes)
+    some = groups_among(groups, kept)
+    skills, held[kept] = _without_labels(few, union.take(kept), index[kept], n_classes, some)
     one = _average(preparations, union, index, teachers(preparations, index, n_classes), skills)
     densities = log_densities(one.pupils[1], rows)
     calibration = calibrate(one.proba, densities, one.probas, one.weights, index, held)

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..models import readout
+from ..numerics.groups import group_means
+from ..targets import groups_among
 
 FEWEST = 3  # labeled rows
 
@@ -45,9 +47,17 @@ def _name(kernel):
     return f"linear, {where}" if kernel.linear else f"curved at length {kernel.length:g}, {where}"
 
 
-def read_numbers(seen, values, name):
-    """Learn the targets (n,), NaN where unlabeled, of rows in every preparation."""
+def read_numbers(seen, values, name, groups=None):
+    """Learn the targets (n,), NaN where unlabeled, of rows in every preparation, which may be of groups (n,)."""
     labeled = np.flatnonzero(~np.isnan(values))
     if len(labeled) < FEWEST:
         raise ValueError(f"{name} has {len(labeled)} labeled rows; a target of numbers needs at least {FEWEST}.")
-    return NumberGuide(readout.fit([one.take(labeled) for one in seen], values[labeled]))
+    together = groups_among(groups, labeled)
+    if together is not None and together.max() + 1 < FEWEST:
+        raise ValueError(
+            f"{name} has {len(labeled)} labeled rows of {together.max() + 1} groups, each of which counts as one row; "
+            f"a target of numbers needs at least {FEWEST}. Label rows of other groups, or fit without groups."
+        )
+    if together is not None and np.ptp(group_means(values[labeled], together)) == 0.0:
+        raise ValueError(f"{name} has the same mean in every group of rows; there is nothing to learn between groups.")
+    return NumberGuide(readout.fit([one.take(labeled) for one in seen], values[labeled], together))

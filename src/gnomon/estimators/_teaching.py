@@ -215,16 +215,17 @@ class Calibration(NamedTuple):
     doubt: float = 0.0  # share of what is said that all classes have alike; files of 0.1.0.dev0 have none
 
 
-def held_out(rows, index, n_classes):
+def held_out(rows, index, n_classes, groups=None):
     """Labels (n,) without those of one fold after another, -1 in their place; folds follow from the rows.
 
-    None where the median class has one label; a few hundred of them held out are enough.
+    None where the median class has one label; a few hundred of them held out are enough. Rows of one of the `groups`
+    (n,) are in one fold.
     """
     found = []
     n_labels = labels_of_a_class(index, n_classes)
     if n_labels >= FEWEST_LABELS:
         n_folds = min(N_FOLDS, int(n_labels))
-        folds = dppca.content_folds(rows, index, n_folds)
+        folds = dppca.content_folds(rows, index, n_folds, groups)
         for fold in range(n_folds):
             if sum(np.count_nonzero((known < 0) & (index >= 0)) for known in found) < ENOUGH:
                 found.append(np.where(folds == fold, -1, index))

@@ -1,7 +1,7 @@
 """Average and teach, as a scikit-learn estimator: a projection and predictions from few labels, without choosing."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from ..rows import read
 from ..rows.kind import is_sparse
 from ..rows.products import in_form
 from ..rows.spare import spare_rank
+from ..targets import read_groups
 from ._class_guide import ClassGuide, Taught, Union, best_by_labels_alone, fit_union, teach
 from ._density import Density
-from ._estimator import at_most, integer, rules
+from ._estimator import at_most, fit_words, integer, rules
 from ._filler import filler_of_gaps
 from ._imputation import Imputer
 from ._linear_pupil import LinearPupil, as_estimator, line_of, linear_pupil
@@ -149,6 +150,12 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
     kernels are kept by 150 of them, and curved ones see 500 rows; memory is 500 numbers for each of 4,096 rows, and
     n_labeled^2 or 300 n_labeled numbers for each kernel.
 
+    Labels of rows of one group, as of replicates, say no more than one label: what is not known of one of these rows is
+    known of none. So the labeled rows of a group that have one class, or a number, are taken for one row, their mean in
+    the principal coordinates, with their mean number; those of two classes in one group are held out together.
+    Deviations of numbers are those of a single row. Where a number differs between rows of a group as much as between
+    groups, groups cost accuracy.
+
     The projection for numbers and for several targets is linear: the predictions of all targets, in units of their
     deviations, are regressed on the principal coordinates, and its first dimensions are the principal directions of
     what that gives. Where these are fewer than K, the leading directions of what is uncorrelated with them follow, at
@@ -209,7 +216,16 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
     target: Any = "auto"
     unlabeled: Any = "auto"
 
-    def _fit(self, rows, targets):
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+        self._fit_rows(X, y, groups=groups)
+        return self
+
+    fit.__doc__ = fit_words("""groups : array-like of shape (n_samples,), default=None
+            Which sample, patient, plot or the like each row is of, where several rows are of one: numbers or text; None
+            and NaN are groups of their own. Labels of one group are held out together and count as one.""")
+
+    def _fit(self, rows, targets, groups=None):
+        groups = read_groups(groups, rows.shape[0])
         X = self._fill_of(rows)
         plain, preparations, for_numbers = self._preparations_for(X, targets)
         own = max(one.T.shape[1] for _, one in plain)
@@ -220,9 +236,9 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
         if preparations:
             self._union, union = fit_union(preparations, self.n_components_)
         taught = [
-            read_numbers(seen, column.values, column.name)
+            read_numbers(seen, column.values, column.name, groups)
             if column.classes is None
-            else teach(preparations, union, column.numbers, len(column.classes))
+            else teach(preparations, union, column.numbers, len(column.classes), groups)
             for column in targets.columns
         ]
         self._guides = [one.guide if isinstance(one, Taught) else one for one in taught]

@@ -12,8 +12,8 @@ import numpy as np
 
 from gnomon.describe import Target
 from gnomon.selection.baselines import predict_from_projection
-from gnomon.selection.splitters import deal_groups, groups_in, read_groups, strata_of
-from gnomon.targets import read, read_like
+from gnomon.selection.splitters import deal_groups, groups_in, strata_of
+from gnomon.targets import read, read_groups, read_like
 
 MAX_FOLDS = 5
 

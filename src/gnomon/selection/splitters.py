@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from gnomon.rows.kind import rows_at
 from gnomon.selection.partial import plain
 from gnomon.targets import read
-from gnomon.targets.forms import objects
 
 
 def strata_of(targets, rows):
@@ -42,18 +41,6 @@ def groups_in(strata, groups):
     """How many groups, or rows where None, there are of each stratum, a group in that of its first row."""
     some = strata if groups is None else strata[np.unique(groups, return_index=True)[1]]
     return np.bincount(some, minlength=strata.max(initial=-1) + 1)
-
-
-def read_groups(groups, n_samples):
-    """Numbers (n,) of groups, or None where every row is one of its own, as a row without a group is."""
-    if groups is None:
-        return None
-    given = objects(list(groups))
-    if len(given) != n_samples:
-        raise ValueError(f"groups has {len(given)} entries and X {n_samples} rows; give one for each row.")
-    found = [("", i) if one is None or one != one else (str(one),) for i, one in enumerate(given)]
-    numbers = {one: i for i, one in enumerate(dict.fromkeys(found))}
-    return None if len(numbers) == n_samples else np.array([numbers[one] for one in found])
 
 
 class PartialLabelKFold(BaseEstimator, KFold):

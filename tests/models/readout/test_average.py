@@ -117,3 +117,42 @@ def test_a_target_far_from_all_others_is_not_counted_twice(rest):
     y[7] += 1e6
     _, std = readout.posterior(readout.fit(seen, y), seen)
     assert std.max() < 3.0 * y.std()
+
+
+def replicates(noise, seed=0, times=4):
+    """Noisy rows of 30 samples and 200 others, their targets, and the sample of each."""
+    seen, y = planted(230, seed)
+    sample = np.concatenate([np.repeat(np.arange(30), times), np.arange(30, 230)])
+    apart = noise * np.random.default_rng(seed + 50).standard_normal((len(sample), 8))
+    return (
+        [one.take(sample)._replace(T=one.T[sample] + apart * np.sqrt(one.variances)) for one in seen],
+        y[sample],
+        sample,
+    )
+
+
+def test_copies_of_a_row_count_as_one():
+    seen, y, sample = replicates(0.0)
+    labeled, once = np.arange(120), np.arange(0, 120, 4)
+    found = readout.fit([one.take(labeled) for one in seen], y[labeled], sample[labeled])
+    alone = readout.fit([one.take(once) for one in seen], y[once])
+    assert found.n == 30
+    assert_allclose(readout.posterior(found, seen), readout.posterior(alone, seen), rtol=1e-8)
+    assert_allclose(found.r2, alone.r2, rtol=1e-8)
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.3, 1.0])
+def test_deviations_are_those_of_one_row_and_not_of_means(noise):
+    within, of_means, wide = [], [], []
+    for seed in range(6):
+        seen, y, sample = replicates(noise, seed)
+        known, new = [one.take(slice(120)) for one in seen], [one.take(slice(120, None)) for one in seen]
+        mean, std = readout.posterior(readout.fit(known, y[:120], sample[:120]), new)
+        within.append(np.mean(np.abs(y[120:] - mean) < 1.96 * std))
+        means = [one._replace(T=one.T.reshape(30, 4, 8).mean(axis=1), outside=np.zeros(30)) for one in known]
+        mean, narrow = readout.posterior(readout.fit(means, y[:120:4]), new)
+        of_means.append(np.mean(np.abs(y[120:] - mean) < 1.96 * narrow))
+        wide.append(np.mean(std) / np.std(y[120:] - mean))
+    assert 0.91 < np.mean(within) < 0.995
+    assert np.mean(of_means) < np.mean(within) - 0.05 or noise == 1.0
+    assert np.mean(wide) < 1.35

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._types import Array, IntArray
 from ...numerics.folds import ranks
+from ...targets import groups_among
 from ...targets.halves import Score, can_split, half_splits, is_rich, score_splits
 from . import anneal
 from .away import Away
@@ -274,13 +275,21 @@ def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[
     return splits
 
 
-def content_folds(rows: Reduced, index: IntArray, n_folds: int) -> IntArray:
-    """Fold of each row (n,) whose label is held out in one, -1 elsewhere: the only row of a class never is."""
+def content_folds(rows: Reduced, index: IntArray, n_folds: int, groups: IntArray | None = None) -> IntArray:
+    """Fold of each row (n,) whose label is held out in one, -1 elsewhere: the only row of a class never is.
+
+    Rows of one of the `groups` (n,) go together, by the class of the first of them.
+    """
     at, classes = content_order(rows, index)
-    order = np.lexsort((np.random.default_rng(0).random(len(at)), classes))
+    place = np.arange(len(at)) if (found := groups_among(groups, at)) is None else found
+    first = np.unique(place, return_index=True)[1]
+    order = np.lexsort((np.random.default_rng(0).random(len(first)), classes[first]))
+    dealt = np.empty(len(first), dtype=np.intp)
+    dealt[order] = np.arange(len(first)) % n_folds
+    pairs = np.unique(np.stack([classes, dealt[place]]), axis=1)[0]
+    kept = np.isin(place, place[np.bincount(pairs)[classes] == 1])  # else a class would be held out as a whole
     folds = np.full(len(index), -1)
-    folds[at[order]] = np.arange(len(at)) % n_folds
-    folds[at[np.bincount(classes)[classes] == 1]] = -1
+    folds[at] = np.where(kept, -1, dealt[place])
     return folds
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._types import Array, IntArray
 from ...numerics.folds import ranks
+from ...numerics.groups import group_means
 from ...numerics.linalg import orthonormal_columns, parting_none, rank_of, symmetrize, top_eigh
 from ...rows.contract import Rows
 from ...rows.standard import ScaledRows, StandardRows
@@ -64,6 +65,10 @@ class Reduced:
     def take(self, rows: IntArray) -> "Reduced":
         """Some rows alone."""
         return replace(self, T=self.T[rows], outside=self.outside[rows])
+
+    def means(self, place: IntArray) -> "Reduced":
+        """The mean row of each group 0, 1, ..., of which `place` (n,) is that of a row."""
+        return replace(self, T=group_means(self.T, place), outside=group_means(self.outside, place))
 
     def lengths_and_products(self, direction: Array, rows: IntArray) -> tuple[Array, Array]:
         """Squared lengths of whole rows, and their coordinates times a direction (m,), of some."""

@@ -8,8 +8,9 @@ from scipy.stats import t as student_t
 
 from ..._types import Array, IntArray
 from ...numerics.folds import ranks
+from ...numerics.groups import group_means
 from ...numerics.normalize import normalized
-from .evidence import Factor, Readout, mixed, predicted, predicted_mean, read_out
+from .evidence import TINY, Factor, Readout, mixed, predicted, predicted_mean, read_out
 from .kernels import Kernel, Seen
 
 POWERS, LENGTHS = (0.5, 0.75, 1.0, 1.25), (1.0, 2.0, 4.0, np.inf)
@@ -45,8 +46,28 @@ def candidates(seen: list[Seen], n: int) -> list[Kernel]:
     return found
 
 
-def fit(seen: list[Seen], y: Array) -> Average:
-    """Average read-outs of the targets y (n,) of rows in the coordinates of every table; the first holds plain rows."""
+def fit(seen: list[Seen], y: Array, groups: IntArray | None = None) -> Average:
+    """Average read-outs of the targets y (n,) of rows in the coordinates of every table; the first holds plain rows.
+
+    Rows of one of the `groups` (n,), numbers 0, 1, ..., count as one row, their mean: what is missed of one is missed
+    of all of them. A new row is one and no mean, and lies as far from it as they do.
+    """
+    if groups is None:
+        return _fit(seen, y)[0]
+    sizes = np.bincount(groups)
+    means = [one._replace(T=group_means(one.T, groups), outside=group_means(one.outside, groups)) for one in seen]
+    average, left_out_var = _fit(means, group_means(y, groups))
+    found, var = _moments(average, seen)
+    missed = y - found
+    apart = ((missed - group_means(missed, groups)[groups]) ** 2).sum() / (len(y) - len(sizes))
+    apart *= np.mean(1.0 - 1.0 / sizes)  # the rest of it is in the errors of means
+    claimed = group_means(var, groups).mean() - _moments(average, means)[1].mean()
+    ratio = (left_out_var + apart) / max(left_out_var + claimed, TINY)
+    return average._replace(widen=average.widen * float(np.sqrt(ratio)))
+
+
+def _fit(seen: list[Seen], y: Array) -> tuple[Average, float]:
+    """The same of rows none of which belong together, and the mean variance of rows left out."""
     order = _order(seen[0], y)
     seen, y = [one.take(order) for one in seen], y[order]
     kernels = candidates(seen, len(y))
@@ -59,7 +80,7 @@ def fit(seen: list[Seen], y: Array) -> Average:
     mean, var = mixed(weights, np.array([r.left_out for r in readouts]), np.array([r.left_out_var for r in readouts]))
     widen = _widening((y - mean) ** 2 / var)
     r2 = np.array([1.0 - np.mean((y - one.left_out) ** 2) / y.var() for one in readouts])
-    return Average(readouts, weights, widen, len(y), r2, share)
+    return Average(readouts, weights, widen, len(y), r2, share), float(var.mean())
 
 
 def _widening(squares: Array) -> float:
@@ -84,13 +105,19 @@ def predict(average: Average, rows: list[Seen]) -> Array:
 
 def posterior(average: Average, rows: list[Seen]) -> tuple[Array, Array]:
     """The same, and a deviation (n,) with which mean plus or minus 1.96 deviations is the 95 % interval."""
+    mean, var = _moments(average, rows)
+    return mean, np.sqrt(var) * average.widen * float(student_t.ppf(0.975, average.n - 1)) / NORMAL
+
+
+def _moments(average: Average, rows: list[Seen]) -> tuple[Array, Array]:
+    """Mean and variance (n,) of rows."""
 
     def of(some: list[Seen]) -> Array:
         found = np.array([predicted(one, some[one.kernel.preparation]) for one in average.readouts])
         return np.array(mixed(average.weights, found[:, 0], found[:, 1]))
 
     mean, var = np.concatenate([of(some) for some in _blocks(rows)], axis=1)
-    return mean, np.sqrt(var) * average.widen * float(student_t.ppf(0.975, average.n - 1)) / NORMAL
+    return mean, var
 
 
 def _blocks(seen: list[Seen]) -> Iterator[list[Seen]]:
