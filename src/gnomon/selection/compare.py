@@ -210,7 +210,8 @@ def _model(estimator, problem, tells=False):
 
     def fit(X, visible):
         model = prepared(estimator, n_permutations=0, **problem.settings())
-        fit_partial(model, X, problem.targets.given(visible), np.isfinite(visible).all(axis=1))
+        complete = np.isfinite(visible).all(axis=1)
+        fit_partial(model, X, problem.targets.given(visible), complete, problem.groups)
         predict = None if not predicts(model) else Predictor(model) if tells else model.predict
         return model.transform if projects(model) else None, predict
 

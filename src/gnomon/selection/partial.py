@@ -8,6 +8,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
 
 from gnomon._progress import counted, is_watched
 from gnomon.rows.kind import rows_at
@@ -68,12 +69,19 @@ def prepared(estimator, **settings):
     return made
 
 
-def fit_partial(estimator, X, y, labeled):
-    """Fit to every row, or to the labeled ones where the estimator does not take others; returns the estimator."""
-    if takes_unlabeled(estimator):
-        return estimator.fit(X, y)
-    rows = np.flatnonzero(labeled)
-    return estimator.fit(rows_at(X, rows), plain(y[rows]))
+def fit_partial(estimator, X, y, labeled, groups=None):
+    """Fit to every row, or to the labeled ones where the estimator does not take others; returns the estimator.
+
+    A model that takes groups of rows is told those, numbers (n,).
+    """
+    rows = slice(None) if takes_unlabeled(estimator) else np.flatnonzero(labeled)
+    more = {}
+    if groups is not None and has_fit_parameter(last_step(estimator), "groups"):
+        step = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+        more = {f"{step}groups": groups[rows]}
+    if isinstance(rows, slice):
+        return estimator.fit(X, y, **more)
+    return estimator.fit(rows_at(X, rows), plain(y[rows]), **more)
 
 
 def plain(y):
@@ -108,6 +116,7 @@ class HalfFit:
     estimator: object
     X: object
     kind: str
+    groups: object = None
 
     def __call__(self, half, see=None):
         """Predict every row; `see` is shown the model."""
@@ -115,7 +124,7 @@ class HalfFit:
         y = half.ravel() if half.ndim == 2 and half.shape[1] == 1 else half
         made = prepared(self.estimator, unlabeled=self.MARK[self.kind], target=self.kind)
         with warnings.catch_warnings(action="ignore"):  # the final fit says what there is to say
-            model = fit_partial(made, self.X, y, labeled)
+            model = fit_partial(made, self.X, y, labeled, self.groups)
             if see is not None:
                 see(model)
             if predicts(model):

@@ -11,7 +11,7 @@ from gnomon.selection.partial import HalfFit, fit_partial, permuted_scores, prep
 from gnomon.selection.results import PermutationTest
 from gnomon.selection.search import GuidedSearch
 from gnomon.selection.stability import halves_of, row_order
-from gnomon.targets import read
+from gnomon.targets import read, read_groups
 
 SEARCHES = (GuidedSearch, GridSearchCV, RandomizedSearchCV)
 
@@ -23,6 +23,7 @@ def permutation_test(
     *,
     n_permutations: Any = 19,
     n_splits: Any = 1,
+    groups: Any = None,
     target: Any = "auto",
     unlabeled: Any = "auto",
     n_jobs: Any = None,
@@ -48,6 +49,9 @@ def permutation_test(
         Random permutations of the labels of the labeled rows; 19 are the fewest that can reach p = 0.05.
     n_splits : int, default=1
         Random halves to average the score over, for a model that is no search.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Which sample, patient, plot or the like each row is of, where several rows are of one, as in `compare`: they are
+        in one half, and their labels change places together.
     target : {"auto", "classes", "real"}, default="auto"
         How to read y.
     unlabeled : "auto", None or a label, default="auto"
@@ -76,9 +80,9 @@ def permutation_test(
     X = check_array(X, accept_sparse="csr", ensure_all_finite=False)
     targets = read(y, X.shape[0], target=target, unlabeled=unlabeled, several="real")
     rng = np.random.default_rng(random_state)
-    halves = halves_of(targets, row_order(X), n_splits, rng)
+    halves = halves_of(targets, row_order(X), n_splits, rng, read_groups(groups, X.shape[0]))
     if not isinstance(estimator, SEARCHES):
-        return permuted_scores(halves, HalfFit(estimator, X, halves.kind), n_permutations, rng, n_jobs)
+        return permuted_scores(halves, HalfFit(estimator, X, halves.kind, halves.groups), n_permutations, rng, n_jobs)
     tried = [halves, *(halves.permuted(rng) for _ in range(n_permutations))]
     scores = run_jobs(_best_score, [(estimator, X, one) for one in tried], n_jobs)
     return PermutationTest(scores[0], scores[1:])
@@ -89,4 +93,4 @@ def _best_score(search, X, halves):
     made = prepared(search, unlabeled=HalfFit.MARK[halves.kind], target=halves.kind, n_permutations=0)
     y = halves.targets.ravel() if halves.kind == "real" and halves.targets.shape[1] == 1 else halves.targets
     with warnings.catch_warnings(action="ignore"):  # each may say what the first fit has said
-        return float(fit_partial(made, X, y, halves.complete).best_score_)
+        return float(fit_partial(made, X, y, halves.complete, halves.groups).best_score_)

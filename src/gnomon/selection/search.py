@@ -17,7 +17,7 @@ from gnomon.selection.partial import last_step, permuted_scores, predicts, proje
 from gnomon.selection.results import SearchResults, verdict
 from gnomon.selection.stability import halves_of, row_order
 from gnomon.selection.trials import Trials
-from gnomon.targets import read
+from gnomon.targets import read, read_groups
 
 MANY = 1e6  # entries
 
@@ -167,7 +167,7 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     n_jobs: Any = None
     random_state: Any = 0
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Any:
         """Score the candidates, and fit the best to all labels.
 
         Parameters
@@ -177,6 +177,9 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
             take them are left out, and the table says so.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes or real targets. One class needs two labeled rows; real targets need four.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Which sample, patient, plot or the like each row is of, where several rows are of one, as in `compare`: they
+            are in one half, and count as one label.
 
         Returns
         -------
@@ -195,7 +198,8 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         targets = read(y, rows.shape[0], target=self.target, unlabeled=self.unlabeled, several="real")
         rng = np.random.default_rng(self.random_state)
         n_splits = self.n_splits or (5 if (rows.nnz if sparse else rows.size) <= MANY else 3)
-        halves = halves_of(targets, row_order(rows), n_splits, rng)
+        groups = read_groups(groups, rows.shape[0])
+        halves = halves_of(targets, row_order(rows), n_splits, rng, groups)
         tried, allowed = candidates_for(halves.kind, self.candidates, self.baselines)
         trials = Trials(X, rows, halves, self.n_components, self.n_jobs)
         trials.first_round(tried, preprocessing_for(tried, self.preprocessing), self.preprocessing is not None)
@@ -210,7 +214,7 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         if self.n_permutations:  # of the chosen candidate alone
             fit, alone = trials.half_fit(best), len(trials.tried) == 1
             self.permutation_test_ = permuted_scores(
-                halves_of(targets, halves.order, 1, rng), fit, self.n_permutations, rng, self.n_jobs, alone
+                halves_of(targets, halves.order, 1, rng, groups), fit, self.n_permutations, rng, self.n_jobs, alone
             )
         tried, chosen = [trial.row() for trial in trials.tried], trials.tried.index(best)
         said = verdict(

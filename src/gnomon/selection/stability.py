@@ -6,6 +6,7 @@ import numpy as np
 
 from gnomon.rows.kind import is_sparse
 from gnomon.selection.intervals import standard_error
+from gnomon.targets import groups_among
 from gnomon.targets.halves import can_split, deal, is_rich
 
 FEWEST_REAL = 4  # labeled rows: two per half
@@ -30,13 +31,20 @@ class Score(NamedTuple):
 
 
 class _Halves:
-    """Random halves of the labeled rows. `order` (n,) ranks rows by what they hold, so that their place is nothing."""
+    """Random halves of the labeled rows. `order` (n,) ranks rows by what they hold, so that their place is nothing.
 
-    def __init__(self, targets, labeled, order, n_splits, rng):
-        self.targets, self.labeled, self.order = targets, labeled, order
+    Rows of one of the `groups` (n,), where there are such, are in one half.
+    """
+
+    def __init__(self, targets, labeled, order, n_splits, rng, groups=None):
+        self.targets, self.labeled, self.order, self.groups = targets, labeled, order, groups
         self.best = 1.0 if (~labeled).any() else 0.0  # full agreement without an error
         rows = np.flatnonzero(labeled)
         self.rows = rows[np.argsort(order[rows], kind="stable")]
+        together = groups_among(groups, self.rows)
+        self.place = np.arange(len(rows)) if together is None else together  # group of each of the rows
+        self.first = self.rows[np.unique(self.place, return_index=True)[1]]  # row of each group
+        self._check()
         self.splits = [self._split(rng) for _ in range(n_splits)]
 
     @property
@@ -50,10 +58,19 @@ class _Halves:
         return kept
 
     def permuted(self, rng, n_splits=1):
-        """The same with labels that have changed places."""
-        moved = self.targets.copy()
-        moved[self.rows] = self.targets[rng.permutation(self.rows)]
-        return type(self)(moved, self.order, n_splits, rng)
+        """The same with labels that have changed places.
+
+        A group takes the label of another where all its rows have one, else the labels of one of as many rows.
+        """
+        moved, sizes = self.targets.copy(), np.bincount(self.place)
+        if np.array_equal(self.targets[self.first][self.place], self.targets[self.rows], equal_nan=True):
+            moved[self.rows] = self.targets[rng.permutation(self.first)][self.place]
+        else:
+            by_group = self.rows[np.argsort(self.place, kind="stable")]
+            for size in np.unique(sizes):
+                some = by_group[sizes[np.sort(self.place)] == size].reshape(-1, size)
+                moved[some] = self.targets[rng.permutation(some)]
+        return type(self)(moved, self.order, n_splits, rng, self.groups)
 
     def score(self, fit_predict):
         """Score a function from the targets of one half to predictions of every row."""
@@ -84,23 +101,26 @@ class ClassHalves(_Halves):
     missing = -1
     _agreement = staticmethod(cohen_kappa)
 
-    def __init__(self, index, order, n_splits, rng):
-        if not can_split(index):
-            raise ValueError(
-                "every class of y has one labeled row at most, so nothing can be held out to choose a model by. Label "
-                "a second row of one class, or take a model by name, such as gnomon.DPPCA."
-            )
+    def __init__(self, index, order, n_splits, rng, groups=None):
         self.n_classes = int(index.max()) + 1
         self.n_columns = self.n_classes - 1
         self.chance_error = 1 - 1 / self.n_classes
-        self.is_rich = is_rich(index)
-        super().__init__(index, index >= 0, order, n_splits, rng)
+        super().__init__(index, index >= 0, order, n_splits, rng, groups)
+
+    def _check(self):
+        if not can_split(self.targets[self.first]):
+            what = "row" if len(self.first) == len(self.rows) else "group of rows"
+            raise ValueError(
+                f"every class of y has one labeled {what} at most, so nothing can be held out to choose a model by. "
+                f"Label a second {what} of one class, or take a model by name, such as gnomon.DPPCA."
+            )
+        self.is_rich = is_rich(self.targets[self.first])
 
     def _split(self, rng):
-        places, odd = rng.random((2, len(self.rows)))
-        classes, odd_first = self.targets[self.rows], np.zeros(self.n_classes, dtype=int)
+        places, odd = rng.random((2, len(self.first)))
+        classes, odd_first = self.targets[self.first], np.zeros(self.n_classes, dtype=int)
         odd_first[classes[::-1]] = odd[::-1] < 0.5  # as the first row of the class says
-        return tuple(self._only(self.rows[half]) for half in deal(classes, places, odd_first))
+        return tuple(self._only(self.rows[half[self.place]]) for half in deal(classes, places, odd_first))
 
     @staticmethod
     def _as_targets(predicted):
@@ -124,20 +144,22 @@ class RealHalves(_Halves):
     is_rich = True
     chance_error = 1.0  # of the mean of the target
 
-    def __init__(self, targets, order, n_splits, rng):
-        labeled = np.isfinite(targets).any(axis=1)
-        if labeled.sum() < FEWEST_REAL:
+    def __init__(self, targets, order, n_splits, rng, groups=None):
+        self.n_columns = targets.shape[1]
+        super().__init__(targets, np.isfinite(targets).any(axis=1), order, n_splits, rng, groups)
+
+    def _check(self):
+        if len(self.first) < FEWEST_REAL:
+            what = "rows" if len(self.first) == len(self.rows) else "groups of rows"
             raise ValueError(
-                f"y has {labeled.sum()} labeled rows; choosing a model takes {FEWEST_REAL}. Label more, or take a "
+                f"y has {len(self.first)} labeled {what}; choosing a model takes {FEWEST_REAL}. Label more, or take a "
                 "model by name, such as gnomon.SPPCA."
             )
-        self.n_columns = targets.shape[1]
-        super().__init__(targets, labeled, order, n_splits, rng)
 
     def _split(self, rng):
-        drawn = rng.permutation(self.rows)
-        half = len(drawn) // 2
-        return self._only(drawn[:half]), self._only(drawn[half:])
+        drawn = rng.permutation(len(self.first))
+        second = drawn[len(drawn) // 2 :]
+        return self._only(self.rows[~np.isin(self.place, second)]), self._only(self.rows[np.isin(self.place, second)])
 
     def _as_targets(self, predicted):
         return np.reshape(np.asarray(predicted, dtype=float), self.targets.shape)
@@ -150,10 +172,10 @@ class RealHalves(_Halves):
         return float(np.mean(np.nanmean((held - self.targets) ** 2, axis=0) / np.nanvar(self.targets, axis=0)))
 
 
-def halves_of(targets, order, n_splits, rng):
+def halves_of(targets, order, n_splits, rng, groups=None):
     """Halves of one target of classes, or of real targets, as `gnomon.targets.read` gives them."""
     if targets.kind == "real":
-        return RealHalves(targets.table, order, n_splits, rng)
+        return RealHalves(targets.table, order, n_splits, rng, groups)
     if targets.kind == "none":
         raise ValueError("y has no label; a choice needs labeled rows. Without labels, fit gnomon.PPCA.")
     if targets.kind != "classes" or len(targets.columns) > 1:
@@ -164,7 +186,7 @@ def halves_of(targets, order, n_splits, rng):
     (column,) = targets.columns
     if len(column.classes) < 2:
         raise ValueError(f"y holds the single class {column.classes[0]}, which cannot guide a choice; label others.")
-    return ClassHalves(targets.index, order, n_splits, rng)
+    return ClassHalves(targets.index, order, n_splits, rng, groups)
 
 
 def row_order(X):

@@ -162,7 +162,7 @@ class Trials:
         wide = narrow is None or not narrow(trial.settings)
         rows = self.made[trial.preprocessing].rows if wide else self.narrow_rows(trial.preprocessing)
         more = trial.candidate.quick | ({} if self.halves.is_rich else trial.candidate.poor)
-        return HalfFit(self.model(trial, more), rows, self.halves.kind)
+        return HalfFit(self.model(trial, more), rows, self.halves.kind, self.halves.groups)
 
     def narrow_rows(self, preprocessing):
         """Leading principal coordinates of preprocessed rows, computed once; the rows themselves where few."""
@@ -212,7 +212,7 @@ class Trials:
         rows = X if made.transformer is None else made.rows
         if not takes_unlabeled(model):
             y = targets.given()
-        model = fit_partial(model, rows, y, self.halves.complete)
+        model = fit_partial(model, rows, y, self.halves.complete, self.halves.groups)
         if made.transformer is None:
             return model
         return Pipeline([("preprocessing", made.transformer), ("model", model)])
