@@ -282,7 +282,7 @@ def through_the_command(model, frame, tmp_path, monkeypatch):
     """What the model that `gnomon fit` is asked for is to be fitted to, or the line that it refuses with."""
     handed = []
 
-    def hand_over(name, X, y, components, seed, more, reading, jobs):
+    def hand_over(name, X, y, components, seed, more, reading, jobs, groups):
         handed.append(read(y, N, **reading, several=traits_of(name).several))
         raise ValueError("read")
 

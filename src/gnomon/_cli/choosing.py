@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 import gnomon
 from gnomon import SPPCA, GuidedProjection
@@ -40,6 +41,11 @@ def traits_of(name: str) -> Traits:
     if name == "auto":
         return GuidedProjection.traits
     return Traits(several="real") if name in OPEN else known_models()[name].traits
+
+
+def counts_samples(name: str) -> bool:
+    """Whether a model of that name is told which rows are of one sample."""
+    return name in OPEN or has_fit_parameter(known_models()[name], "groups")
 
 
 def parameters(name: str, words: Sequence[str]) -> dict[str, Any]:
@@ -82,21 +88,26 @@ def fit_model(
     more: dict[str, Any],
     reading: dict[str, Any],
     jobs: int,
+    groups: Any = None,
 ) -> Fitted:
     """Fit the model of that name; "search" chooses, and fits SPPCA with a note where the labels are too few for it.
 
     "auto" is `GuidedProjection`.
 
-    `more` and `reading` are parameters: those of the user, and those that say how to read y.
+    `more` and `reading` are parameters: those of the user, and those that say how to read y. `groups` names the sample
+    of each row, for models that count samples.
     """
     if name == "auto":
         k = min(components or 2, spare_rank(of_one_unit(X)) + 1)  # the rank at most; who asked for more is told
-        return Fitted([("model", GuidedProjection(k, **reading).fit(X, y))])
+        return Fitted([("model", GuidedProjection(k, **reading).fit(X, y, groups=groups))])
     if name not in OPEN:
-        return Fitted([("model", named_model(name, components, seed, more, reading).fit(X, y))])
+        model = named_model(name, components, seed, more, reading)
+        told = {"groups": groups} if counts_samples(name) else {}
+        return Fitted([("model", model.fit(X, y, **told))])
     try:
         stored = STORED["classes" if reading["target"] == "classes" else "real"]
-        search = GuidedSearch(stored, n_components=components, random_state=seed, n_jobs=jobs, **reading).fit(X, y)
+        search = GuidedSearch(stored, n_components=components, random_state=seed, n_jobs=jobs, **reading)
+        search.fit(X, y, groups=groups)
     except ValueError as error:
         model = SPPCA(components, random_state=seed, **reading).fit(X, y)
         return Fitted([("model", model)], note=f"no choice, so SPPCA: {one_line(error)}")

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from gnomon._cli.categorical import answer_columns
-from gnomon._cli.choosing import fit_model, gap_steps, parameters, traits_of
+from gnomon._cli.choosing import counts_samples, fit_model, gap_steps, parameters, traits_of
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
 from gnomon._cli.commands import AUTO, CALL, DOING, OPEN, InputError, one_line
 from gnomon._cli.marks import ask_of_marks, spans_of
@@ -44,7 +44,7 @@ from gnomon.tables import (
     write_parts,
     write_table,
 )
-from gnomon.targets import Targets
+from gnomon.targets import Targets, groups_among, read_groups
 
 MOST_COMPARED = 2000  # labeled rows; the baselines need cubic time in them
 FEWEST_NUMBERED = 10  # rows from which numbers that count up by one are no chance
@@ -148,7 +148,7 @@ def fit(request: Request, table: Table) -> Run:
                 reading = {"target": guides.asked, "unlabeled": "auto" if request.unlabeled is None else None}
             settings = (request.seed, more, reading, request.jobs)
             components, of_size = settled(request.components, request.model, guides, X, y, *settings)
-            fitted = fit_model(request.model, X, y, components, *settings)
+            fitted = fit_model(request.model, X, y, components, *settings, groups=table.ids)
             gaps = gap_steps(fitted, X, request.seed)
         except ImportError as error:
             raise InputError(one_line(error)) from error
@@ -159,7 +159,7 @@ def fit(request: Request, table: Table) -> Run:
     notes = [f"{table.path} was read {table.assumed}."] if table.assumed else []
     notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
     notes += [note for note in (of_size, fitted.note) if note] + classes_alike(table, targets)
-    notes += size_notes(request, stored.said)
+    notes += size_notes(request, stored.said) + sample_notes(request, table, guides)
     if request.scale == "none" and not fitted.steps[-1][1].traits.own_scale:
         notes += scale_notes(table, guides, StandardScaler(with_mean=False).fit(table.X).var_)
     return Run(request, table, targets, stored, X, y, fitted.choice, notes=notes)
@@ -204,6 +204,19 @@ def size_notes(request: Request, said: Description) -> list[str]:
     return [
         f"{said.model} has {said.n_components} components, not the {request.components} of --components: the rows "
         "that it was fitted to carry no more."
+    ]
+
+
+def sample_notes(request: Request, table: Table, targets: Targets | None) -> list[str]:
+    """What to say where several labeled rows are of one sample, as cells of `--id` that are alike say."""
+    if targets is None or table.ids is None or not counts_samples(request.model):
+        return []
+    place = groups_among(read_groups(table.ids, len(table.ids)), np.flatnonzero(targets.labeled))
+    if place is None:
+        return []
+    return [
+        f"by {as_option('--id', str(table.id_name))} the {len(place)} labeled rows are of {place.max() + 1} samples: "
+        "rows of one sample count as one label, and are held out together."
     ]
 
 

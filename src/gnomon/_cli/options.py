@@ -40,7 +40,11 @@ OPTIONS = {
         metavar="FILE",
         help="Text with the target of a TABLE that has none: a label a line, or id and label.",
     ),
-    "id": column("--id", metavar="COL", help="Column that names the rows; of a stored model, that of the fit."),
+    "id": column(
+        "--id",
+        metavar="COL",
+        help="Column that names the rows, those of one sample alike; of a stored model, that of the fit.",
+    ),
     "drop": column("--drop", multiple=True, metavar="COL...", help="Columns to leave out."),
     "keep": column(
         "--keep",
