@@ -179,3 +179,26 @@ def test_several_targets_are_told_apart():
         top = model.predict_proba(adata.X)[j].max(axis=1)
         np.testing.assert_allclose(adata.obs[f"gnomon_probability_{name}"], top)
     assert adata.uns["gnomon"]["classes"]["sex"].tolist() == ["f", "m"]
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_cells_of_one_donor_and_type_count_as_one_label(piped):
+    donors = [f"d{i % 4}" for i in range(60)]
+    adata = cells(np.where(np.arange(60) % 20 < 12, KINDS, None), donor=pandas.Categorical(donors))
+    model = GuidedProjection(2)
+    guide(
+        adata,
+        "cell_type",
+        groups="donor",
+        model=make_pipeline(StandardScaler(with_mean=False, with_std=False), model) if piped else None,
+    )
+    wanted = model.fit(adata.X, adata.obs["cell_type"], groups=donors).predict_proba(adata.X).max(axis=1)
+    np.testing.assert_allclose(adata.obs["gnomon_probability"], wanted, atol=1e-6)
+    assert np.abs(wanted - model.fit(adata.X, adata.obs["cell_type"]).predict_proba(adata.X).max(axis=1)).max() > 0.02
+
+
+def test_donors_that_nobody_counts_are_an_error():
+    with pytest.raises(ValueError, match=r"adata\.obs has no column 'donors'"):
+        guide(cells(donor=["a"] * 60), "cell_type", groups="donors")
+    with pytest.raises(ValueError, match="groups='donor': DPPCA takes each cell for a sample of its own; leave groups"):
+        guide(cells(donor=["a"] * 60), "cell_type", groups="donor", model=DPPCA(2))

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 
 import gnomon
 from gnomon.describe import Description, Prediction, Target, describe
@@ -19,7 +21,7 @@ SCORES = ("probability", "typicality", "t2_of_limit", "spe_of_limit")  # columns
 INSTALL = "pip install 'gnomon[anndata]'"
 
 
-def guide(adata, target, n_components=2, *, model=None, layer=None, unlabeled="auto", copy=False):
+def guide(adata, target, n_components=2, *, model=None, layer=None, unlabeled="auto", groups=None, copy=False):
     """Project the cells of an AnnData, guided by the labels that some of them have, and predict all labels.
 
     Parameters
@@ -38,6 +40,9 @@ def guide(adata, target, n_components=2, *, model=None, layer=None, unlabeled="a
     unlabeled : "auto", label, list of labels or None, default="auto"
         Categories that mean that a cell has no label, such as "Unknown". With "auto" such words are refused until
         this says what they mean; None takes every category for a class.
+    groups : str, default=None
+        Column of `obs` that says which donor or sample each cell is of, for a model whose `fit` takes groups: cells of
+        one donor and class count as one label.
     copy : bool, default=False
         Whether to leave `adata` as it is and return a copy with the results.
 
@@ -60,7 +65,7 @@ def guide(adata, target, n_components=2, *, model=None, layer=None, unlabeled="a
     ImportError
         When anndata is not installed.
     ValueError
-        When `obs` has no such column, there is no such layer, or the model cannot be fitted to it.
+        When `obs` has no such column, there is no such layer, or the model cannot be fitted to it, or takes no groups.
 
     Examples
     --------
@@ -83,7 +88,7 @@ def guide(adata, target, n_components=2, *, model=None, layer=None, unlabeled="a
     if model is None:
         mark = None if unlabeled is None else "auto"
         model = gnomon.GuidedProjection(n_components, unlabeled=mark)
-    said = describe(clone(model).fit(X, y))
+    said = describe(clone(model).fit(X, y, **_told_groups(adata.obs, groups, model)))
     result = adata if not copy else adata.to_memory() if adata.isbacked else adata.copy()
     annotate(result, said, X, [target])
     if layer is not None:
@@ -163,6 +168,21 @@ def _labels(obs: Any, target: str, unlabeled: Any) -> np.ndarray:
     if all(cell is None for cell in cells):
         raise ValueError(f"no cell has a label in adata.obs[{target!r}]; label some of them.")
     return objects(cells)
+
+
+def _told_groups(obs: Any, groups: str | None, model: Any) -> dict[str, Any]:
+    """What `fit` is told of the donors of cells."""
+    if groups is None:
+        return {}
+    if groups not in obs.columns:
+        raise ValueError(f"adata.obs has no column {groups!r}. {close_names(groups, list(obs.columns), 'columns')}")
+    step, last = model.steps[-1] if isinstance(model, Pipeline) else ("", model)
+    if not has_fit_parameter(last, "groups"):
+        raise ValueError(
+            f"groups={groups!r}: {type(last).__name__} takes each cell for a sample of its own; leave groups out, or "
+            "take gnomon.GuidedProjection."
+        )
+    return {f"{step}__groups" if step else "groups": obs[groups].tolist()}
 
 
 def _told_columns(targets: Sequence[Target], found: Sequence[Prediction], names: Sequence[str]) -> dict[str, Any]:

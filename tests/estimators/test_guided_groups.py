@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from estimators.support import load
 from gnomon import GuidedProjection
-from gnomon.estimators import _class_guide
+from gnomon.estimators import _class_guide, guided_projection
 from gnomon.estimators._class_guide import teach
 from gnomon.estimators._preparations import fit_preparations, with_rows
 from gnomon.models import dppca
@@ -171,3 +175,16 @@ def test_no_fold_has_a_part_of_a_group_or_all_of_a_class(n, n_groups):
         assert (folds[index < 0] == -1).all()
         held += (folds >= 0).sum() / (index >= 0).sum()
     assert held > 0.4 * 30
+
+
+def test_scikit_learn_takes_groups_to_the_fit(monkeypatch):
+    X, y = load("wine")
+    order = np.random.default_rng(0).permutation(178)
+    X, y, groups = X[order], y[order], np.arange(178) // 2
+    seen, fit = [], _class_guide.teach
+    monkeypatch.setattr(guided_projection, "teach", lambda *given: seen.append(given[-1]) or fit(*given))
+    with config_context(enable_metadata_routing=True):
+        model = GuidedProjection().set_fit_request(groups=True)
+        cross_val_score(model, X, y, cv=GroupKFold(2), params={"groups": groups})
+    make_pipeline(StandardScaler(), GuidedProjection()).fit(X, y, guidedprojection__groups=groups)
+    assert sorted(len(np.unique(of)) for of in seen) == [44, 45, 89]
