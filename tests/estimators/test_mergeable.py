@@ -161,6 +161,27 @@ def test_a_class_that_never_comes_is_possible_still():
     assert set(model.predict(X)) <= {0, 1}
 
 
+@pytest.mark.filterwarnings("ignore:y marks every row")
+def test_classes_may_be_announced_before_the_first_label(tmp_path):
+    labels = np.where(np.arange(150) % 3 > 0, -1, Y)
+    unlabeled, rest = labels < 0, labels >= 0
+    model = SPPCA(2).partial_fit(X[unlabeled], labels[unlabeled], classes=[0, 1, 2])
+    assert (model.target_kind_, model.n_labeled_) == ("none", 0)
+    assert_allclose(model.score_samples(X), PPCA(2).fit(X[unlabeled]).score_samples(X), atol=1e-6)
+    save_model(model, tmp_path / "model.npz")
+    for first in (model, load_model(tmp_path / "model.npz")):  # which need not hear of the classes again
+        check_equal(first.partial_fit(X[rest], labels[rest]), SPPCA(2).fit(X, labels))
+
+
+def test_new_whole_numbers_say_how_numbers_are_meant():
+    model = SPPCA(2).partial_fit(X[:70], np.arange(70) % 10)
+    with pytest.raises(ValueError, match=r'classes that were not in fit: 100.*target="real"'):
+        model.partial_fit(X[70:], np.arange(70, 150))
+    texts = SPPCA(2).partial_fit(X[:70], TEXT[:70])
+    with pytest.raises(ValueError, match=r"with the first labels\.$"):
+        texts.partial_fit(X[70:], TEXT[70:])
+
+
 def test_regions_take_the_rows_that_are_meant():
     plain, streamed = PPCA(2).fit(X), PPCA(2).partial_fit(X[:70]).partial_fit(X[70:])
     new = X + 1e-3

@@ -113,7 +113,11 @@ class Mergeable:
         try:
             return form, read_like(y, n_samples, form.columns, unlabeled=self.unlabeled)
         except NewClasses as error:
-            raise ValueError(f"{error} Or pass all that may come as classes=[...] with the first labels.") from None
+            numbers = np.issubdtype(form.classes.dtype, np.number)
+            more = ' If y holds measured numbers, begin anew with target="real".' if numbers else ""
+            raise ValueError(
+                f"{error} Or pass all that may come as classes=[...] with the first labels.{more}"
+            ) from None
 
     def _fit_moments(self, moments, form):
         """Fit to moments of rows, and keep them."""
@@ -121,7 +125,10 @@ class Mergeable:
         keys = moments.keys[few.group]
         self.n_samples_ = int(moments.counts.sum())
         if self.traits.guided:
-            targets = form.targets(np.where(keys > 0, few.outputs if form.kind == "real" else keys - 1.0, np.nan))
+            known = (
+                form if (keys > 0).any() else Form(names=form.names)
+            )  # classes that are only announced guide nothing
+            targets = known.targets(np.where(keys > 0, few.outputs if form.kind == "real" else keys - 1.0, np.nan))
             self._fit(read_rows(few.features, few.weights), self._checked(targets))
             self.n_labeled_ = int(moments.counts[(moments.keys > 0).any(axis=1)].sum())
         else:
