@@ -84,6 +84,23 @@ def test_what_was_decided_is_a_note_in_words_of_the_command_line(ages):
     assert "note" not in run(*words, "--target-kind", "real", "--out", "real")
 
 
+def test_what_may_be_read_amiss_is_a_note_with_its_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    kinds = np.where(np.arange(40) % 4, "-1", np.array(["oak", "elm"])[np.arange(40) // 4 % 2])
+    prices = np.where(np.arange(40) % 4, "", rng.integers(100, 2000, 40).astype(str))
+    write_table("t.csv", {name: rng.normal(size=40) for name in "abc"} | {"kind": kinds, "price": prices})
+    kind = " ".join(run("fit", "t.csv", "--target", "kind", "--drop", "price", "--out", "x", "--dry-run").split())
+    assert "column 'kind' holds the text '-1' in 30 of 40 labeled rows, which is a class" in kind
+    assert "no label, say --unlabeled=-1; if not, --unlabeled=." in kind
+    for option in ("--unlabeled=-1", "--unlabeled="):
+        assert "note" not in run(
+            "fit", "t.csv", "--target", "kind", "--drop", "price", "--out", "x", "--dry-run", option
+        )
+    price = " ".join(run("fit", "t.csv", "--target", "price", "--drop", "kind", "--out", "x", "--dry-run").split())
+    assert "note: column 'price' holds 10 different integers in 10 labeled rows, read as classes." in price
+
+
 def test_a_class_that_is_minus_one(ages):
     words = ["fit", "t.csv", "--target", "sign", "--drop", "age", "--model", "sppca", "--out", "out"]
     assert "pass --unlabeled= if -1 is a class" in refusal(*words)

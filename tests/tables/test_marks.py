@@ -45,6 +45,12 @@ def test_marks(text):
     assert stands_for_nothing(text)
 
 
+@pytest.mark.parametrize("text", ["n/a", "Null", "<NA>", "unlabeled", "Unclassified", "no label"])
+def test_marks_of_no_label(text):
+    assert stands_for_nothing(text)
+    assert is_no_class(text)
+
+
 @pytest.mark.parametrize("text", ["<=50K", ">50K", "x", "A", "n", "7", "<b>"])
 def test_names_of_classes(text):
     assert not stands_for_nothing(text)

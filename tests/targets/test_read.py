@@ -103,6 +103,30 @@ def test_many_integers_are_classes_with_a_warning_where_each_has_few_rows():
     assert quietly(np.arange(40)).kind == "classes"  # exactly 0..C-1
 
 
+@pytest.mark.parametrize(
+    "y", [[1065, 735, -1, 1480], [25, 31, 40, 31, 67, None], np.array([101, 205, 330, 205])], ids=str
+)
+def test_few_integers_far_apart_that_mostly_come_once_are_classes_with_a_warning(y):
+    with pytest.warns(UserWarning, match="different integers in [345] labeled rows, read as classes.*target='real'"):
+        assert read(y, len(y)).kind == "classes"
+
+
+@pytest.mark.parametrize("y", [[10, 20, 30] * 2, [3, 100], [0, 4, 9, 11], list(range(20))], ids=str)
+def test_codes_of_classes_bring_no_warning(y):
+    assert quietly(y).kind == "classes"
+
+
+@pytest.mark.parametrize("mark", ["", "nan", "None", "<NA>", "-1"])
+def test_text_of_a_missing_label_is_a_class_with_a_warning(mark):
+    y = np.array(["a", mark, "b", mark])
+    for given in (y, pd.Categorical(y), list(y)):
+        for how in ("auto", "classes"):
+            with pytest.warns(UserWarning, match=f"text '{mark}' in 2 of 4 labeled rows.*unlabeled='{mark}'; if not"):
+                assert read(given, 4, target=how).classes.tolist() == sorted({"a", "b", mark})
+    assert outcome(quietly(y, unlabeled=mark)) == ("classes", ["a", "b"], [0, -1, 1, -1])
+    assert quietly(y, unlabeled=None).classes.tolist() == sorted({"a", "b", mark})
+
+
 @pytest.mark.parametrize("y", [[1, -1, 1], [1.0, -1.0, np.nan], [-2, -1, 0, 1]], ids=str)
 def test_minus_one_that_may_be_a_class_is_ambiguous(y):
     for way_out in ("unlabeled=None", "unlabeled=-1", "target='real'"):

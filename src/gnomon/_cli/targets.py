@@ -136,4 +136,5 @@ def in_words(table: Table, message: BaseException) -> str:
     text = text.replace("or fit without groups", "or leave --id out")
     text = re.sub(r"\bn_components=(?=\d)", "--components ", text)
     text = text.replace("raise max_iter or take a larger tol", "raise --set max_iter=N or loosen --set tol=X")
-    return text.replace("unlabeled=None", "--unlabeled=").replace("unlabeled=-1", "--unlabeled=-1")
+    text = text.replace("unlabeled=None", "--unlabeled=").replace("unlabeled=-1", "--unlabeled=-1")
+    return re.sub(r"\bunlabeled='([^']*)'", r"--unlabeled=\1", text)

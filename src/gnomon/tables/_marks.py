@@ -7,9 +7,18 @@ import numpy as np
 
 WORDS = (
     "? ?? - -- --- . .. * #n/a #div/0! #value! #ref! #num! #name? #null! n.a. n.a n/d n.d. n.d nd na n.b. k.a. k.a "
-    "1.#ind 1.#qnan none nil missing unknown undefined undetermined unassigned tbd bdl lod loq"
+    "1.#ind 1.#qnan none nil missing unknown undefined undetermined unassigned tbd bdl lod loq n/a null nan <na> -nan "
+    "unlabeled unlabelled unclassified"
 )
-PHRASES = ("not available", "not determined", "not detected", "not measured", "below detection limit", "no data")
+PHRASES = (
+    "not available",
+    "not determined",
+    "not detected",
+    "not measured",
+    "below detection limit",
+    "no data",
+    "no label",
+)
 NO_ANSWER = (
     "don't know", "don\u2019t know", "dont know", "do not know", "no answer", "not answered", "refused", "refusal",
     "not applicable", "prefer not to say", "no opinion", "weiss nicht", "keine angabe", "ne sait pas", "no sabe",

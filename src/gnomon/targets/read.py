@@ -10,11 +10,14 @@ text, bool, categories                 classes
 numbers with fractions                 real
 whole numbers, int or float            classes when at most 20 are different, or when they are exactly 0..C-1 or
                                        1..C; of the others floats are real, and ints are classes, with a warning
-                                       when there are more than one per three labeled rows (ages, prices)
+                                       when there are more than one per three labeled rows (ages, prices), or where
+                                       at most 20 lie far apart and most come once
 numbers in a table of several columns  real for the models of numbers (SPPCA, KernelSPPCA, ColoredMVU); for the
                                        others every column is read by the rows above
 anything else, or several types        an error
 =====================================  ======================================================================
+
+Text that Python makes of a missing cell, such as "nan", is a class, with a warning, unless ``unlabeled=`` is given.
 
 Whole numbers held as floats, as a table with empty cells makes of integers, are read with one warning, which says how
 they were read and names ``target=``. That parameter overrides the table, for all columns or one by one: "classes",
@@ -38,6 +41,7 @@ from .forms import Raw, columns_of, objects
 
 KINDS = ("classes", "real", "counts")
 TARGETS = ("auto", *KINDS)
+NO_TEXT = frozenset({"", "nan", "NaN", "NaT", "None", "<NA>", "-1"})  # what str makes of a cell without a label
 MOST_CLASSES = 20  # different whole numbers that are classes whatever they are
 ROWS_PER_CLASS = 3  # with fewer labeled rows for each of many different integers, numbers are likely meant
 
@@ -141,6 +145,8 @@ def _read_column(
         return Column(kind, _numbers(raw, kind), None, raw.name, reason), remark
     known = np.flatnonzero(~raw.missing)
     classes, values[known] = number(raw.values[known])
+    if _mark(unlabeled) is None and unlabeled is not None:
+        remark = _emptied(raw) or remark
     return Column(kind, values, classes, raw.name, reason), remark
 
 
@@ -172,12 +178,25 @@ def _decide(raw: Raw) -> tuple[str, str, str]:
             f"{raw.name} holds whole numbers as floats, which are read as {read}. Say "
             f"target={kind!r} if that is meant, else target={other!r}."
         )  # fmt: skip
-    if not few and c * ROWS_PER_CLASS > len(known):
+    scattered = 2 < c <= MOST_CLASSES and 2 * c > len(known) and different[-1] - different[0] >= MOST_CLASSES
+    if scattered or (not few and c * ROWS_PER_CLASS > len(known)):
         return "classes", reason, (
             f"{raw.name} holds {c} different integers in {len(known)} labeled rows, read as classes. Say "
             "target='classes' if that is meant, target='real' for numbers such as ages or prices."
         )  # fmt: skip
     return "classes", reason, ""
+
+
+def _emptied(raw: Raw) -> str:
+    """What to say of text that most likely stood for no label before it became text."""
+    labels = [label for label in raw.values[~raw.missing].tolist() if isinstance(label, str)]
+    found = sorted(NO_TEXT & set(labels))
+    if not found:
+        return ""
+    return (
+        f"{raw.name} holds the text {found[0]!r} in {labels.count(found[0])} of {len(labels)} labeled rows, which is a "
+        f"class. If it means that there is no label, say unlabeled={found[0]!r}; if not, unlabeled=None."
+    )
 
 
 def _check_kind(name: str, kind: str, kinds: Sequence[str], model: str) -> None:
