@@ -260,3 +260,41 @@ def test_the_same_of_many_columns_is_one_line(tmp_path):
     write_table(tmp_path / "t.csv", {f"c{j}": X[:, j] for j in range(50)})
     notes = [line for line in look(tmp_path / "t.csv").splitlines() if "one value" in line or "the same" in line]
     assert notes == ["note: 'c1', 'c2', 'c3', 'c4', ... (49 in all): one value in every row; it says nothing"]
+
+
+def test_a_column_of_marks_alone_is_left_out_by_a_command_that_runs(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    X = rng.normal(size=(40, 2)).round(3).tolist()
+    lines = [f"{a},<LOD,{b if i % 4 else '<LOD'},{'ab'[i % 2]}" for i, (a, b) in enumerate(X)]
+    (tmp_path / "t.csv").write_text("\n".join(["m1,m2,m3,kind", *lines]))
+    found, columns = looked("t.csv")
+    assert (columns["m2"]["kind"], columns["m2"]["role"]) == ("empty", "drop")
+    assert columns["m2"]["remarks"] == ["nothing but '<LOD'; it says nothing"]
+    assert found["command"] == "gnomon fit t.csv --target kind --drop m2 --missing '<LOD' --out results"
+    words = shlex.split(found["command"])[1:]
+    result = CliRunner().invoke(main, [*words, "--model", "sppca", "--components", "1", "--no-compare"])
+    assert result.exit_code == 0, result.output
+
+
+def test_samples_in_columns_with_text_in_some_rows_are_turned(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    X = rng.normal(size=(20, 6)).round(3)
+    lines = [["batch", *"aabbab"], ["group", "case", "control", "", "case", "", "control"]]
+    lines += [[f"M{j}", *map(str, row)] for j, row in enumerate(X)]
+    lines[4][2] = "<LOD"
+    (tmp_path / "t.csv").write_text("\n".join(map(",".join, [["", *(f"S{i}" for i in range(6))], *lines])))
+    found, columns = looked("t.csv")
+    assert found["command"] == "gnomon look t.csv --form transposed"
+    assert len(found["remarks"]) == 1
+    assert "text in 'batch', 'group'; if columns are samples, add --form transposed" in found["remarks"][0]
+    assert not any(one["remarks"] for one in columns.values())
+    turned = look("t.csv", "--form", "transposed")
+    assert "--target group" in turned
+    assert "if columns are samples" not in turned
+
+
+def test_cells_of_several_lines_are_shown_on_one(tmp_path):
+    lines = [f'{i}.5,"first\nsecond, {i}"' for i in range(5)]
+    (tmp_path / "t.csv").write_text("\n".join(["height,remarks", *lines]))
+    row = next(line for line in look(tmp_path / "t.csv").splitlines() if line.startswith("remarks"))
+    assert "first second, 0" in row

@@ -31,6 +31,7 @@ MOST_CLASSES = 20  # different cells of a column that may be classes
 MANY_ANSWERS = 0.2  # of the cells, beyond as many as classes, from which different ones are free text
 DOMINANT = 100.0  # times the median variance from which the largest decides the projection
 PER_ROW = 1e-3  # relative spread up to which rows have one sum: shares are rounded
+LEAST_NUMBERS = 5  # times as many rows as those of text, in every column, from which columns may be samples
 MANY, FEATURES = 5, 1000  # times as many rows as columns, and rows, from which rows may be the features
 TARGETS = re.compile(
     r"(class(es)?|labels?|targets?|y|species|group|diagnosis|(cell[ _.]?)?types?|category|cluster|outcome|response|"
@@ -135,8 +136,13 @@ def look(path: str, layer: str | None = None, form: Sequence[str] = ()) -> Look:
     form = [*form, LEAVE_OUT] if said else form
     how = [*([] if layer is None else ["--layer", layer]), *(["--form", *form] if form else [])]
     command = _command(path, columns, scale, how)
-    if cells.odd_header:
-        command = shlex.join(["gnomon", "look", path, *how, "--form", "no-header"])
+    across = _text_across(columns, cells.n_rows) if "transposed" not in form else []
+    if across:
+        remarks = [f"every column holds numbers, and text in {listing(across, 4)}; if columns are samples, {TURN}"]
+    if cells.odd_header or across:
+        command = shlex.join(
+            ["gnomon", "look", path, *how, "--form", "no-header" if cells.odd_header else "transposed"]
+        )
     return Look(cells, columns, remarks, command)
 
 
@@ -153,15 +159,18 @@ def _column(name: str, cells: list[Any]) -> Column:
         return found
     found.placeholders = marks = [text for text in counts if stands_for_nothing(text) and _number(text) is None]
     rest = [text for text in counts if text not in marks]
+    if not rest:
+        found.remarks.append(f"nothing but {' and '.join(map(repr, marks))}; it says nothing")
+        return found
     numbers = {text: _number(text) for text in rest}
     truth = {text.casefold() for text in rest} == {"true", "false"}
-    if rest and all(value is not None for value in numbers.values()):
+    if all(value is not None for value in numbers.values()):
         known = {text: value for text, value in numbers.items() if value is not None}
         found.values = np.array([np.nan if cell is None else known.get(str(cell), np.nan) for cell in cells])
         found.kind = "whole numbers" if all(value == np.floor(value) for value in known.values()) else "numbers"
         found.kind, found.truth = ("yes or no", True) if truth else (found.kind, False)
         _tell_numbers(found)
-    elif rest and all(DATE.fullmatch(text) for text in rest):
+    elif all(DATE.fullmatch(text) for text in rest):
         found.kind = "dates"
     elif {text.casefold() for text in rest} in YES_NO:
         found.kind, found.truth = "yes or no", truth
@@ -174,7 +183,7 @@ def _column(name: str, cells: list[Any]) -> Column:
 def _short(text: str) -> str:
     """A cell in few letters."""
     value = _number(text) if len(text) > LONGEST else None
-    text = text if value is None else f"{value:.6g}"
+    text = " ".join(text.split()) if value is None else f"{value:.6g}"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
@@ -324,6 +333,23 @@ def _of_form(cells: Cells, columns: list[Column]) -> list[str]:
     if first.role == "id?" and first.kind == "text" and alike and not guided and cells.n_rows > max(MANY * p, FEATURES):
         remarks.append(f"many more rows than columns; if rows are features (genes, say) and columns samples, {TURN}")
     return remarks
+
+
+def _text_across(columns: list[Column], n: int) -> list[str]:
+    """Names of the few rows that hold all text of columns of numbers, which are then samples; their remarks go."""
+    first, rest = columns[0], columns[1:]
+    if len(rest) < 2 or any(one.kind != "text" for one in columns):
+        return []
+    texts = set.union(*({i for i, cell in enumerate(one.cells) if _is_text(cell)} for one in rest))
+    if n < LEAST_NUMBERS * len(texts):
+        return []
+    for one in rest:
+        one.remarks = []
+    return [str(first.cells[i]) for i in sorted(texts)]
+
+
+def _is_text(cell: Any) -> bool:
+    return cell is not None and _number(str(cell)) is None and not stands_for_nothing(str(cell))
 
 
 def _command(path: str, columns: list[Column], scale: str, how: list[str]) -> str:
