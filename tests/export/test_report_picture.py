@@ -264,6 +264,35 @@ def test_thousands_have_commas_and_headings_are_there_once(browser, tmp_path):
     page.context.close()
 
 
+WRITTEN = f"""() => {{
+  const found = [], pens = CanvasRenderingContext2D.prototype, own = pens.fillText;
+  pens.fillText = (...said) => found.push(said);
+  {SCATTER}.draw();
+  pens.fillText = own;
+  return found; }}"""
+
+
+@pytest.mark.parametrize("name, n_classes", [("oak {}", 12), ("Quercus robur subspecies {}", 12), ("oak {}", 200)])
+def test_classes_on_an_axis_have_names_that_differ(browser, tmp_path, name, n_classes):
+    rng = np.random.default_rng(0)
+    y = np.arange(3 * n_classes) % n_classes
+    X = y[:, None] + rng.normal(size=(len(y), 3))
+    names = np.array([name.format(100 + j) for j in range(n_classes)])
+    path = write_report(tmp_path / "r.html", estimator=SPPCA(1).fit(X, names[y]), X=X, y=names[y])
+    page, messages, _ = opened(browser, path)
+    for x, y, at, apart in ((0, 2, 2, 14), (2, 0, 1, 56)):  # the component, and the lanes of what is given
+        page.evaluate(f"{SCATTER}.view({{x: {x}, y: {y}}})")
+        said = [one for one in page.evaluate(WRITTEN) if str(one[0]).startswith(name[:3])]
+        assert len({one[0] for one in said}) == len(said) > 8
+        assert len(said) == 12 or n_classes == 200
+        assert (np.abs(np.diff([one[at] for one in said])) >= apart - 0.1).all()
+        if at == 2 and len(name) < 20:
+            assert said[0][0] == names[0]
+            assert page.evaluate(f"{SCATTER}.inner().left") > 12 + 6 * len(names[0])
+    assert messages == []
+    page.context.close()
+
+
 def test_a_model_without_a_posterior_says_so(browser, tmp_path):
     X, y = load_wine(return_X_y=True)
     path = write_report(tmp_path / "r.html", estimator=KDA(2).fit(scale(X), y), X=scale(X), y=y)

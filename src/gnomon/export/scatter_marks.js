@@ -31,6 +31,12 @@ const ticks = (low, high, wanted) => {
   return found;
 };
 
+// A name in so many letters; what is left out stands in the middle, since names often differ at their ends.
+const shortened = (name, most) => {
+  const half = Math.max(1, (most - 1) / 2);
+  return name.length <= most ? name : `${name.slice(0, Math.ceil(half))}\u2026${name.slice(-Math.floor(half))}`;
+};
+
 const range = (values) => {
   let low = Infinity, high = -Infinity;
   for (const value of values) {

@@ -3,6 +3,7 @@
  */
 "use strict";
 const MARGIN = { left: 52, right: 16, top: 16, bottom: 42 };
+const LETTER = 7, TITLE = 24, LANE = 14, NAME = 56; // pixels: a letter, the name of an axis, a class up and across
 const REACH = 16; // pixels from a row within which it is pointed at
 const BAND = 0.25, NOTHING = 1e-3; // spreads in parts of that of the other component: a thin band, and none to be seen
 const REST = 150; // milliseconds without a move after which the rows are drawn anew
@@ -33,6 +34,8 @@ class Picture {
     const moved = !this.xs || wanted.x !== this.shown.x || wanted.y !== this.shown.y;
     this.shown = wanted;
     [this.xs, this.ys] = [wanted.x, wanted.y].map((j) => this.positions(this.data.columns[j]));
+    const { kind, classes } = this.data.columns[wanted.y];
+    this.longest = kind === "number" ? 0 : classes.reduce((most, name) => Math.max(most, String(name).length), 0);
     this.ends = column && column.kind === "number" ? range(column.values.filter((value) => value !== null)) : [0, 1];
     this.codes = this.coded(column);
     this.sprites = new Map();
@@ -80,7 +83,7 @@ class Picture {
 
   // Where the rows are, in pixels.
   inner() {
-    const { left, top } = MARGIN;
+    const { top } = MARGIN, left = Math.max(MARGIN.left, Math.min(TITLE + LETTER * (this.longest + 1), this.width / 4));
     return { left, top, wide: this.width - left - MARGIN.right, high: this.height - top - MARGIN.bottom };
   }
 
@@ -102,7 +105,8 @@ class Picture {
   }
 
   isVisible([x, y]) {
-    return x >= MARGIN.left && x <= this.width - MARGIN.right && y >= MARGIN.top && y <= this.height - MARGIN.bottom;
+    const { left, top, wide, high } = this.inner();
+    return x >= left && x <= left + wide && y >= top && y <= top + high;
   }
 
   nearest(x, y) {
@@ -193,10 +197,12 @@ class Picture {
     const { left, top, wide, high } = this.inner(), right = left + wide, bottom = top + high;
     const [a, b, c, d] = this.scales(), { columns } = this.data;
     pen.font = "12px system-ui, sans-serif";
-    const axis = (column, low, high, wanted) => {
+    // Of classes that lie closer than their names some are named.
+    const axis = (column, low, high, wanted, lane, least, room) => {
       if (column.kind === "number") return ticks(low, high, wanted).map((value) => [value, text(value)]);
-      const names = column.classes.map((name, code) => [code, String(name).slice(0, 7)]);
-      return names.filter(([code]) => code >= low && code <= high);
+      const every = Math.ceil(least / lane), most = Math.floor((room ?? every * lane) / LETTER);
+      const names = column.classes.map((name, code) => [code, shortened(String(name), most)]);
+      return names.filter(([code]) => code % every === 0 && code >= low && code <= high);
     };
     pen.lineWidth = 1;
     pen.strokeStyle = this.line;
@@ -208,13 +214,15 @@ class Picture {
       pen.stroke();
     };
     pen.textAlign = "center";
-    for (const [value, name] of axis(columns[this.shown.x], (left - a) / b, (right - a) / b, this.width / 90)) {
+    const across = [(left - a) / b, (right - a) / b, this.width / 90, b, NAME];
+    for (const [value, name] of axis(columns[this.shown.x], ...across)) {
       const x = a + b * value;
       rule(x, top, x, bottom);
       pen.fillText(name, x, bottom + 15);
     }
     pen.textAlign = "right";
-    for (const [value, name] of axis(columns[this.shown.y], (bottom - c) / d, (top - c) / d, this.height / 60)) {
+    const up = [(bottom - c) / d, (top - c) / d, this.height / 60, -d, LANE, left - TITLE - LETTER];
+    for (const [value, name] of axis(columns[this.shown.y], ...up)) {
       const y = c + d * value;
       rule(left, y, right, y);
       pen.fillText(name, left - 6, y + 4);
@@ -233,7 +241,7 @@ class Picture {
   drawRows(pen) {
     const [a, b, c, d] = this.scales(), { sharp } = this;
     const image = pen.getImageData(0, 0, this.base.width, this.base.height);
-    const { left, top } = MARGIN, right = this.width - MARGIN.right, bottom = this.height - MARGIN.bottom;
+    const { left, top } = this.inner(), right = this.width - MARGIN.right, bottom = this.height - MARGIN.bottom;
     const some = this.chosen.size > 0, pixels = image.data, wide = image.width, { xs, ys, labeled } = this;
     for (const turn of [0, 1, 2]) {
       for (let i = 0; i < xs.length; i++) {
