@@ -298,3 +298,23 @@ def test_cells_of_several_lines_are_shown_on_one(tmp_path):
     (tmp_path / "t.csv").write_text("\n".join(["height,remarks", *lines]))
     row = next(line for line in look(tmp_path / "t.csv").splitlines() if line.startswith("remarks"))
     assert "first second, 0" in row
+
+
+@pytest.mark.parametrize("form", ["t.parquet", "t.feather"])
+def test_cells_that_are_neither_text_nor_numbers_are_looked_at(tmp_path, monkeypatch, form):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2024-01-01", periods=12)
+    frame = pd.DataFrame({"a": rng.normal(size=12), "b": rng.normal(size=12), "day": days, "noon": days.date})
+    frame["raw"], frame["pairs"], frame["ratio"] = [b"xy"] * 12, [[1, 2]] * 12, [0.5, 0.7, np.inf, *[0.5] * 9]
+    frame["kind"] = np.where(np.arange(12) % 2, "oak", "elm")
+    getattr(frame, f"to_{form[2:]}")(form)
+    found, columns = looked(form)
+    assert {name: columns[name]["kind"] for name in ("day", "noon", "raw", "pairs", "ratio")} == {
+        "day": "dates", "noon": "dates", "raw": "text", "pairs": "text", "ratio": "numbers",
+    }  # fmt: skip
+    assert columns["ratio"]["remarks"] == ["'inf' among numbers; --missing takes it for an empty cell"]
+    assert "--drop day noon --missing inf" in found["command"]
+    words = shlex.split(found["command"])[1:]
+    result = CliRunner().invoke(main, [*words, "--model", "sppca", "--components", "1", "--no-compare"])
+    assert result.exit_code == 0, result.output

@@ -1,7 +1,9 @@
 """Large tables come, and results go, some rows at a time; a folder of Parquet files is a table."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 
 from commands import refusal, run
 from gnomon.tables import TableError, read_table, table_parts, write_parts, write_table
@@ -94,3 +96,21 @@ def test_an_error_on_the_way_leaves_nothing(tmp_path):
     write_table("new.parquet", bad)
     assert "row 31, column 'x0'" in refusal("transform", "out", "new.parquet", "--out", "z.parquet")
     assert not (tmp_path / "z.parquet").exists()
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64", "Int64"])
+def test_whole_numbers_beyond_those_of_float64_are_rounded(kind):
+    values = pd.Series([2**60 + 1, 2**53 + 1, 3], dtype=kind)
+    if kind == "Int64":
+        values[2] = pd.NA
+    pd.DataFrame({"a": values, "b": [0.5, 1.5, 2.5]}).to_parquet("t.parquet")
+    table = read_table("t.parquet")
+    assert_array_equal(table.X[:, 0], [2.0**60, 2.0**53, np.nan if kind == "Int64" else 3.0])
+    assert read_table("t.parquet", id="a").ids.tolist()[:2] == [2**60 + 1, 2**53 + 1]
+
+
+def test_infinite_numbers_may_mean_empty_cells():
+    pd.DataFrame({"a": [np.inf, 1.0, -np.inf], "b": [0.5, 1.5, 2.5]}).to_parquet("t.parquet")
+    assert_array_equal(read_table("t.parquet", missing=["inf", "-inf"]).X[:, 0], [np.nan, 1.0, np.nan])
+    with pytest.raises(TableError, match="row 3, column 'a': -inf is not a finite number"):
+        read_table("t.parquet", missing=["inf"])

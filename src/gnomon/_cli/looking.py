@@ -157,7 +157,7 @@ def _column(name: str, cells: list[Any]) -> Column:
     found = Column(name, "empty", len(cells) - len(given), len(counts), shown)
     if not given:
         return found
-    found.placeholders = marks = [text for text in counts if stands_for_nothing(text) and _number(text) is None]
+    found.placeholders = marks = [text for text in counts if _number(text) is None and _is_mark(text)]
     rest = [text for text in counts if text not in marks]
     if not rest:
         found.remarks.append(f"nothing but {' and '.join(map(repr, marks))}; it says nothing")
@@ -178,6 +178,11 @@ def _column(name: str, cells: list[Any]) -> Column:
         found.kind, found.placeholders = "text", [text for text in counts if is_no_class(text)]
     found.cells = cells
     return found
+
+
+def _is_mark(text: str) -> bool:
+    """Whether a cell that is no finite number stands for none, or is infinite."""
+    return stands_for_nothing(text) or number(text) is not None
 
 
 def _short(text: str) -> str:
@@ -349,7 +354,7 @@ def _text_across(columns: list[Column], n: int) -> list[str]:
 
 
 def _is_text(cell: Any) -> bool:
-    return cell is not None and _number(str(cell)) is None and not stands_for_nothing(str(cell))
+    return cell is not None and _number(str(cell)) is None and not _is_mark(str(cell))
 
 
 def _command(path: str, columns: list[Column], scale: str, how: list[str]) -> str:

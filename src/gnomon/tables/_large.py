@@ -130,7 +130,7 @@ def _group(
     names = [*features, *answers]
     found = readable(path, lambda parquet: parquet.ParquetFile(file).read_row_group(group, columns=names))
     frame = nw.from_native(found, eager_only=True)
-    blocks = [features_of(path, frame, features, first)]
+    blocks = [features_of(path, frame, features, first, missing)]
     for name, known in answers.items():
         blocks.append(indicators(without_marks(given_cells(frame[name]), missing), known)[0])
     return np.hstack(blocks).astype(dtype, copy=False)

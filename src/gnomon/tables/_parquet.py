@@ -19,6 +19,7 @@ from gnomon.tables._table import (
     check_features,
     check_unique,
     choose_features,
+    number,
     usable,
     without_role,
 )
@@ -135,12 +136,18 @@ def _as_table(path: str, native: Any, wanted: Wanted, first: int = 0) -> Table:
     ids = None if wanted.id is None else objects(frame[wanted.id].to_list())
     answers = {name: given_cells(frame[name]) for name in wanted.categorical}
     rest = {name: given_cells(frame[name]) for name in without_role(names, features, wanted)}
-    X = features_of(path, frame, features, first, of_model=wanted.of_model)
+    X = features_of(path, frame, features, first, wanted.missing, of_model=wanted.of_model)
     return Table(path, X, features, targets, ids, wanted.id, first=first, answers=answers, rest=rest, order=names)
 
 
-def features_of(path: str, frame: Any, names: list[str], start: int, *, of_model: bool = False) -> np.ndarray:
-    """The features of a frame whose first row has number `start`; what is no number is refused."""
+def features_of(
+    path: str, frame: Any, names: list[str], start: int, missing: Sequence[str] = (), *, of_model: bool = False
+) -> np.ndarray:
+    """The features of a frame whose first row has number `start`; what is no number is refused.
+
+    Infinite ones are none, unless they are among the `missing`, as which they are NaN.
+    """
+    infinite = [value for mark in missing if (value := number(mark)) is not None and np.isinf(value)]
     single = bool(names) and all(frame[name].dtype == nw.Float32 for name in names)
     X, first = np.empty((len(frame), len(names)), dtype=np.float32 if single else np.float64), {}
     for j, name in enumerate(names):
@@ -151,13 +158,22 @@ def features_of(path: str, frame: Any, names: list[str], start: int, *, of_model
                 first[name] = i, value
             X[:, j] = np.nan  # a column without any value has no type of its own
             continue
-        X[:, j] = column.cast(nw.Float64).to_numpy()
+        X[:, j] = _floats(column)
+        X[np.isin(X[:, j], infinite), j] = np.nan
         bad = np.flatnonzero(~usable(X[:, j]))
         if bad.size:
             first[name] = int(bad[0]), float(X[bad[0], j])
     bad = {name: (start + i, value) for name, (i, value) in first.items()}
     check_features(path, bad, of_model=of_model)
     return X
+
+
+def _floats(column: Any) -> np.ndarray:
+    """The cells of a column of numbers, NaN where one is empty."""
+    try:
+        return column.cast(nw.Float64).to_numpy()
+    except ValueError:  # pyarrow rounds no whole number, of which float64 holds all up to 2^53
+        return np.array([np.nan if value is None else value for value in column.to_list()], dtype=np.float64)
 
 
 def given_cells(column: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,11 +41,12 @@ def kind_of_summary(text: str) -> str | None:
     return next(kind for kind, (words, _) in KINDS.items() if re.fullmatch(words, plain.partition("(")[0].strip()))
 
 
-def candidates(columns: Iterable[Sequence[str | None]], first: int = 0) -> dict[int, str]:
+def candidates(columns: Iterable[Sequence[Any]], first: int = 0) -> dict[int, str]:
     """Rows in which a cell of text may be the name of a summary, and that name; the first row has number `first`."""
     found: dict[int, str] = {}
     for cells in columns:
-        found |= {first + i: cell.strip() for i, cell in enumerate(cells) if cell and kind_of_summary(cell)}
+        texts = ((i, cell) for i, cell in enumerate(cells, first) if isinstance(cell, str))
+        found |= {i: cell.strip() for i, cell in texts if kind_of_summary(cell)}
     return found
 
 
