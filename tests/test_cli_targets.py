@@ -109,3 +109,15 @@ def test_a_class_that_is_minus_one(ages):
     assert set(column("p.csv", "predicted")) == {"-1", "1"}
     assert column("out/projection.csv", "labeled") == ["True"] * 60
     assert load_model("out/model.gnomon")[-1].unlabeled is None
+
+
+def test_a_noise_floor_is_a_note_that_names_the_scale(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: False)
+    columns = {"income": rng.lognormal(10.3, 0.6, 80)} | {name: rng.normal(size=80) for name in "abc"}
+    write_table("t.csv", columns)
+    words = ["fit", "t.csv", "--model", "ppca", "--components", "2", "--no-compare", "--out", "out"]
+    text = " ".join(run(*words).split())
+    assert "PPCA holds noise_variance_ at its floor" in text
+    assert "Bring columns of different units to one scale, by --scale standard." in text
+    assert "floor" not in run(*words, "--scale", "standard", "--force")

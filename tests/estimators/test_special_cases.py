@@ -1,5 +1,7 @@
 """Special and degenerate cases: each has a defined result or an error that says what to do."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from estimators.support import assert_same_fit, coded, load, oracle, quietly
-from gnomon import PPCA, SPPCA
+from gnomon import CPPCA, PPCA, SPPCA
 from oracles import closed_forms, gaussian
 
 IRIS, _ = load_iris(return_X_y=True)
@@ -201,6 +203,22 @@ def test_fewer_rows_than_components_is_an_error_and_more_is_not():
     assert SPPCA(3).fit(X).components_.shape == (3, 30)
 
 
+@pytest.mark.parametrize("solver", ["moments", "subspace"])
+@pytest.mark.parametrize("sizes", [(3e3, 3.0), (1e4, 10.0), (3e4, 20.0)])
+def test_a_direction_of_little_variance_is_not_lost_beside_a_large_one(sizes, solver, rng):
+    n = 200
+    X = rng.normal(size=(n, 5)) * [*sizes, 1.0, 1.0, 1.0]
+    y = np.where(rng.random(n) < 0.75, np.arange(n) % 3, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found, apart = SPPCA(2, solver=solver).fit(X, y), PPCA(2).fit(X)
+    codes = np.eye(3)[y[y >= 0]]
+    variance = codes.var(axis=0).sum() / 2  # of the codes along two contrasts, which need not go with x
+    beside = -len(codes) * (np.log(2 * np.pi * variance) + 1)
+    assert found.log_likelihood_ > apart.log_likelihood_ + beside - 1e-6
+    assert_allclose(np.linalg.norm(found.components_, axis=1), np.linalg.norm(apart.components_, axis=1), rtol=0.05)
+
+
 def test_columns_of_very_different_size():
     X, y = load("iris", 0.5)
     X = X * [1e-3, 1.0, 1e3, 1.0]
@@ -230,6 +248,24 @@ class TestFloors:
         model = PPCA(2).fit(X)
         assert model.noise_floors_ == ("x",)
         assert_allclose(model.noise_variance_, 1e-6 * X.var(axis=0).mean(), rtol=1e-6)
+
+    @pytest.mark.parametrize("holes", [False, True])
+    @pytest.mark.parametrize("Model", [PPCA, SPPCA, CPPCA])
+    def test_columns_lost_under_the_floor_bring_a_warning(self, Model, holes, rng):
+        n = 200
+        X = np.column_stack(
+            [20_000 * np.exp(0.6 * rng.normal(size=n)), rng.integers(18, 90, n), rng.normal(size=(n, 3))]
+        )
+        X[rng.random(X.shape) < 0.1 * holes] = np.nan
+        y = np.arange(n) % 4 - 1
+        with pytest.warns(UserWarning, match=rf"{Model.__name__} holds noise_variance_ at its floor, 1e-06 .*Scaler"):
+            model = Model(2).fit(X, y)
+        assert model.noise_floors_ == ("x",)
+        assert model.noise_variance_ > 10 * np.nanvar(X[:, 2:], axis=0).max()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("error", message=".*floor")
+            assert "x" not in Model(2).fit((X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0), y).noise_floors_
 
     def test_none_is_active_on_ordinary_data(self):
         assert SPPCA(2).fit(*load("iris", 0.5)).noise_floors_ == ()

@@ -134,6 +134,7 @@ def in_words(table: Table, message: BaseException) -> str:
     text = re.sub(r"\btarget='(\w+)'", r"--target-kind \1", text)
     text = re.sub(r"fill missing ones in first, .* gnomon impute", IN_HOLES, text)
     text = text.replace("or fit without groups", "or leave --id out")
+    text = re.sub(r"for example by make_pipeline\(.*\)\)", "by --scale standard", text)
     text = re.sub(r"\bn_components=(?=\d)", "--components ", text)
     text = text.replace("raise max_iter or take a larger tol", "raise --set max_iter=N or loosen --set tol=X")
     text = text.replace("unlabeled=None", "--unlabeled=").replace("unlabeled=-1", "--unlabeled=-1")

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._warn import warn
 from ..describe import Spectrum
 from ..models import linear
 from ..models.linear.conditioning import draw_rows
 from ..models.linear.positions import learn, place
+from ..models.linear.sites_em import X_FLOOR
 from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
 from ..rows.masked import filled
@@ -142,6 +144,16 @@ class LinearGaussian(Weighted, MonitoredByLoadings, Density, Criterion, Imputer,
         W, beyond = np.asarray(self.components_, dtype=np.float64), vars(self).get("_beyond")
         own = np.linalg.eigvalsh(W @ W.T)[::-1] + self.noise_variance_
         return Spectrum(own, np.zeros(0) if beyond is None else beyond, self.noise_variance_)
+
+    def _record(self, result):
+        super()._record(result)
+        if "x" in self.noise_floors_:
+            name = type(self).__name__
+            warn(
+                f"{name} holds noise_variance_ at its floor, {X_FLOOR:.0e} of the mean variance of the columns of X: "
+                "what varies less is taken for noise. Bring columns of different units to one scale, for example by "
+                f"make_pipeline(StandardScaler(), {name}(...))."
+            )
 
     def _store_features(self, W, mean, noise_variance, log_likelihood, dtype):
         """Set what the fitted model knows of x."""

@@ -123,7 +123,8 @@ class SPPCA(Mergeable, GaussianTargets, JointDensity, GaussianFit):
     objective_residual_ : float
         Relative residual of the likelihood equations at the end, see `tol`.
     noise_floors_ : tuple of str
-        Which noise variances rest on their floor ("x": 1e-6 of the variance of x, "y": 1e-5 of that of y).
+        Which noise variances rest on their floor ("x": 1e-6 of the variance of x, with a warning; "y": 1e-5 of that of
+        y).
     certificate_ : dict or None
         For "ratio": "optima", the log-likelihoods (nats) of all local maxima over the noise ratio, the first one taken,
         and "lower", what was reached; "upper" and "gap" are None, for the search over the ratio leaves no bound.

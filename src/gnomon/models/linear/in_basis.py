@@ -229,7 +229,8 @@ def gaussian_starts(joint: JointMoments, k: int, rules: Rules, log_ratios: Array
 def start_without_labels(joint: JointMoments, k: int) -> Params:
     """Plain PPCA of x: steps from there begin with the regression of the outputs on what it finds."""
     q = len(joint.yy)
-    at = params_at(joint._replace(xy=joint.xy[:, :0], yy=joint.yy[:0, :0]), k, 0.0, FLOORS)
+    of_x = joint._replace(xy=joint.xy[:, :0], yy=joint.yy[:0, :0])
+    at = params_at(of_x, k, START_LOG_RATIOS[0], FLOORS)  # where the floor of y holds no noise of x
     return _start(at._replace(W_y=np.zeros((q, k)), m_y=np.zeros(q), y_noise_var=np.ones(q)))
 
 
