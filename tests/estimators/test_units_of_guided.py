@@ -1,5 +1,7 @@
 """Columns of very different units: what one column is measured in hides no other."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -47,3 +49,14 @@ def test_rows_that_fill_too_few_components_are_not_chosen():
     model = GuidedProjection(2).fit(X, np.where(np.arange(90) < 30, kind, -1))
     assert model.projection_scores_["rows"] == 0.0
     assert model.transform(X).shape == (90, 2)
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.1])
+def test_models_within_do_not_warn_of_their_noise_floors(holes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10, 3)) @ rng.normal(size=(3, 13)) + 1e-6 * rng.normal(size=(10, 13))
+    X[rng.random(X.shape) < holes] = np.nan
+    y = np.where(np.arange(10) < 4, np.arange(10) + 0.5, np.nan)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*floor")
+        GuidedProjection(target="real").fit(X, y)

@@ -11,7 +11,7 @@ import numpy as np
 from .._types import Array
 from ..rows.gaps import ROUGH, n_foretelling, parts_together
 from ..rows.spare import spare_rank, units_of_columns
-from .ppca import PPCA
+from .ppca import PPCA, part_of_model
 
 LEAST = 1e-12  # noise of a column in units of its variance
 
@@ -38,9 +38,10 @@ def filler_of_gaps(X: Array, most: int, random_state: Any = 0) -> Filler:
 def _of_part(Z: Array, most: int, random_state: Any, choose: bool) -> Any:
     some = ~np.isnan(Z).all(axis=1)
     Z, k = Z if some.all() else Z[some], spare_rank(Z, most)
+    how = {"random_state": random_state}
     if choose:
-        k = n_foretelling(Z, k, lambda X, k: PPCA(k, tol=ROUGH, random_state=random_state).fit(X).impute(X))
-    return PPCA(k, random_state=random_state).fit(Z) if k > 0 else None
+        k = n_foretelling(Z, k, lambda X, k: part_of_model(X, k, tol=ROUGH, **how).impute(X))
+    return part_of_model(Z, k, **how) if k > 0 else None
 
 
 def _joined(found: list[Any], parts: list[Array], Z: Array, units: Array) -> Filler:

@@ -41,7 +41,7 @@ from ._projection_posterior import ProjectionPosterior
 from ._teaching import judged, shares_of_nearest
 from ._typical import Typical, flattened, reference_of
 from ._wanted import Pool, of_new_rows, pool_of, wanted
-from .ppca import PPCA
+from .ppca import part_of_model
 
 ABOUT_TEACHERS = (
     "Each line is a model (teacher) whose predictions count by its weight: the rows as it saw them (preparation), and "
@@ -479,7 +479,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
             return
         if self._filler is not None:
             X = rows.gather().astype(np.float64, copy=False)
-            noise = noise_with_gaps(noise, self._filler, lambda k, X: PPCA(k).fit(X), X, self._units)
+            noise = noise_with_gaps(noise, self._filler, lambda k, X: part_of_model(X, k), X, self._units)
         self._noise = tuple(map_noise(noise, complete, self.components_, gaps=self._gaussian is not None))
         if self.projection_ in (ALL, LABELS_ALONE):
             T = (union if self.projection_ == ALL else preparations[self._lda_preparation][1]).T
@@ -586,7 +586,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
 def _gaussian(X, most):
     """PPCA of rows, of at most so many components; None where they leave nothing for noise."""
     k = spare_rank(X, most)
-    return PPCA(k).fit(X) if k > 0 else None
+    return part_of_model(X, k) if k > 0 else None
 
 
 def _doubt(probabilities):

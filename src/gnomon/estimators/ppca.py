@@ -1,5 +1,6 @@
 """Probabilistic PCA as a scikit-learn estimator."""
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -93,3 +94,10 @@ class PPCA(Mergeable, GaussianFit):
 
     def _options(self):
         return self._options_of(model.Options)
+
+
+def part_of_model(X, k, **how):
+    """A PPCA of k components that serves another model, which has chosen its units: no noise floor is warned of."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* at its floor")
+        return PPCA(k, **how).fit(X)
