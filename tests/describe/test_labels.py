@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from gnomon import SPPCA
-from gnomon.describe import Target, describe
+from gnomon.describe import Target, check_lengths, describe
 
 CATS = Target("classes", np.array(["cat", "dog"]))
 
@@ -55,3 +55,13 @@ def test_the_mask_counts_what_the_model_counted():
     y = pd.Series(rng.choice(["cat", "dog", None], 40))
     model = SPPCA(2).fit(rng.normal(size=(40, 5)), y)
     assert describe(model).labeled(y, 40).sum() == model.n_labeled_
+
+
+def test_what_is_given_of_rows_is_of_all_of_them():
+    check_lengths(
+        3, y=None, ids="abc", table=np.zeros((3, 2)), columns=[np.zeros(3), np.zeros(3)], frame=pd.Series([1, 2, 3])
+    )
+    with pytest.raises(ValueError, match="ids has 2 rows, X has 3; one for each row of X is wanted"):
+        check_lengths(3, y=[1, 2, 3], ids=["a", "b"])
+    with pytest.raises(ValueError, match="y has 2 rows, X has 3"):
+        check_lengths(3, y=[[1, 2], [3, 4]])

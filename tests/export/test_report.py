@@ -144,6 +144,14 @@ def test_it_says_what_was_fitted(wine, tmp_path):
     assert float(cells["share of the columns' variance in the components"].split()[0]) == pytest.approx(share, abs=0.05)
 
 
+@pytest.mark.parametrize("what", ["y", "y_true", "row_ids"])
+def test_what_is_given_of_other_rows_is_refused(wine, tmp_path, what):
+    X, seen, _, model = wine
+    with pytest.raises(ValueError, match=f"{what} has 5 rows, X has 178; one for each row of X is wanted"):
+        write_report(tmp_path / "r.html", estimator=model, X=X, **({"y": seen} | {what: seen[:5]}))
+    assert not list(tmp_path.iterdir())
+
+
 def test_predictions_of_unlabeled_rows_come_most_uncertain_first(wine, tmp_path):
     X, seen, names, model = wine
     page = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen, y_true=names))[1]

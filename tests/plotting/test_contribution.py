@@ -161,6 +161,8 @@ def test_of_sparse_rows_only_the_entries_that_are_there_are_asked():
     ("options", "message"),
     [
         ({"row": 150}, "row=150 must be the number of a row of X, from 0 to 149"),
+        ({"row": None}, "row=None must be the number of a row of X"),
+        ({"row": np.arange(150)}, r"row=array\(\[.{,40} must be the number of a row of X"),
         ({"row": 0, "dim": 2}, "dim=2 must be a component counted from 0, below 2"),
         ({"row": 0, "of": "dmodx"}, "of='dmodx' must be one of 'component', 't2', 'spe'"),
     ],

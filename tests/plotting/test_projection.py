@@ -15,7 +15,7 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.preprocessing import scale
 
 from gnomon import PPCA, SPPCA
-from gnomon.plotting import BiplotDisplay, OutlierDisplay, ProjectionDisplay
+from gnomon.plotting import BiplotDisplay, OutlierDisplay, PredictionDisplay, ProjectionDisplay
 from gnomon.plotting._style import NEUTRAL, class_style, far_points
 from gnomon.plotting.projection import RADIUS_95
 
@@ -200,6 +200,13 @@ def test_dims_that_do_not_exist_are_refused(wine, dims):
     X, seen, _, model = wine
     with pytest.raises(ValueError, match="below 3"):
         ProjectionDisplay.from_estimator(model, X, seen, dims=dims)
+
+
+@pytest.mark.parametrize("Display", [ProjectionDisplay, BiplotDisplay, PredictionDisplay])
+def test_labels_of_other_rows_are_refused(wine, Display):
+    X, seen, _, model = wine
+    with pytest.raises(ValueError, match=rf"y has 5 rows, X has {len(X)}; one for each row of X is wanted"):
+        Display.from_estimator(model, X, seen[:5])
 
 
 def test_regions_are_few_and_on_labeled_rows(wine):

@@ -11,6 +11,7 @@ from gnomon.describe.records import (
     Spectrum,
     Target,
     Traits,
+    check_lengths,
     target_of,
     unusual,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "Spectrum",
     "Target",
     "Traits",
+    "check_lengths",
     "describe",
     "models",
     "settled",

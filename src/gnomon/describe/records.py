@@ -99,6 +99,15 @@ def unusual(typicality: Array) -> IntArray:
     return odd[np.argsort(typicality[odd], kind="stable")]
 
 
+def check_lengths(n_samples: int, **given: Any) -> None:
+    """Raise where what is given of the rows, by its name, is of other rows than those of X; None is of any."""
+    for name, values in given.items():
+        n = n_samples if values is None else len(values)
+        columns = isinstance(values, list | tuple) and all(np.shape(one)[:1] == (n_samples,) for one in values)
+        if n != n_samples and not columns:
+            raise ValueError(f"{name} has {n} rows, X has {n_samples}; one for each row of X is wanted.")
+
+
 @dataclass(frozen=True)
 class Description:
     """What a fitted model says of itself; None where it has no such thing."""

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from gnomon._files import new_file
-from gnomon.describe import describe
+from gnomon.describe import check_lengths, describe
 from gnomon.export import _report_page as html
 from gnomon.export._report_answer import answer
 from gnomon.export._report_fit import fit_section
@@ -108,7 +108,7 @@ def write_report(
     '<!DOCTYPE html>'
     """
     comparison, choice = results_of(Comparison, comparison), results_of(SearchResults, choice)
-    said = _asked_once(describe(estimator))
+    said = _of_rows(estimator, X, y=y, y_true=y_true, row_ids=row_ids)
     names, wanted = _target_names(target_names, said), best_labeled_next(said, X, y)
     title = title or f"{said.model} in {html.count(said.n_components, 'component')}"
     parts = [
@@ -133,6 +133,12 @@ def _columns(said, estimator, X, y, names, units, shape, n_refits):
     """Return what there is to say of columns."""
     important = importance_section(said, estimator, X, y, names, shape, n_refits)
     return loadings_section(said, X, names, units, shape) + important
+
+
+def _of_rows(estimator, X, **given):
+    """Return what the model says of itself, once what is given of the rows is found to be of all of them."""
+    check_lengths(np.shape(X)[0], **given)
+    return _asked_once(describe(estimator))
 
 
 def _asked_once(said):

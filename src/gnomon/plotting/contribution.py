@@ -1,6 +1,8 @@
 """Why a row is where it is: what each of its columns adds to the projection, to T2 or to SPE."""
 
 from dataclasses import dataclass
+from numbers import Integral
+from reprlib import repr as short
 from typing import Any
 
 import numpy as np
@@ -112,8 +114,8 @@ class ContributionDisplay(Display):
         X = own_columns(X, said)
         names, table = names_of(X, said, feature_names), table_of(X)
         ask, what = _asked(said, of, dim)
-        if not 0 <= row < table.shape[0]:
-            raise ValueError(f"row={row!r} must be the number of a row of X, from 0 to {table.shape[0] - 1}.")
+        if not isinstance(row, Integral) or not 0 <= row < table.shape[0]:
+            raise ValueError(f"row={short(row)} must be the number of a row of X, from 0 to {table.shape[0] - 1}.")
         found, total = _contributions(lambda rows: ask(framed(rows, X)), table, int(row), of == "component")
         name = str(row) if row_name is None else str(row_name)
         reference = "a row of zeros" if is_sparse(table) else cls.reference

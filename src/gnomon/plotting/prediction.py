@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from gnomon.describe import describe
+from gnomon.describe import check_lengths, describe
 from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, Display, literal, shortened
 
 HALF = 1.959964  # deviations on either side of a 95 % interval
@@ -106,11 +106,12 @@ class PredictionDisplay(Display):
             raise ValueError(f"{said.model} predicts no target; draw a model that was fitted to one.")
         target = said.targets[output]
         kind = _chosen(kind, target)
+        told = said.predict(X)[output]
+        check_lengths(len(told.values), y=y)
         truth = target.values(y)
         known = np.isfinite(truth)
         if not known.any():
             raise ValueError("y has no row with a target that the model knows; true targets of the rows are wanted.")
-        told = said.predict(X)[output]
         names = None if target.classes is None else [str(name) for name in target.classes.tolist()]
         return cls(
             kind=kind,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.describe import describe, target_of
+from gnomon.describe import check_lengths, describe, target_of
 from gnomon.plotting._crowd import MANY, crowded, density
 from gnomon.plotting._names import may_be_named, name_classes
 from gnomon.plotting._style import NEUTRAL, VALUE_MAP, Display, class_style, far_points, literal, shortened
@@ -301,6 +301,7 @@ class ProjectionDisplay(Display):
 def undrawn(said, X, y, *, dims, n_ellipses, output, target_name):
     """The display, not drawn yet, from what a model says of itself; the rest is as in `from_estimator`."""
     Z, cov = (None if part is None else np.asarray(part) for part in said.project(X))
+    check_lengths(len(Z), y=y)
     dims = _chosen_dims(dims, Z.shape[1])
     target, values, labeled = _colors(said, X, y, len(Z), output)
     names = None
