@@ -125,9 +125,7 @@ class Mergeable:
         keys = moments.keys[few.group]
         self.n_samples_ = int(moments.counts.sum())
         if self.traits.guided:
-            known = (
-                form if (keys > 0).any() else Form(names=form.names)
-            )  # classes that are only announced guide nothing
+            known = form if (keys > 0).any() else Form(names=form.names)  # classes that are but announced guide nothing
             targets = known.targets(np.where(keys > 0, few.outputs if form.kind == "real" else keys - 1.0, np.nan))
             self._fit(read_rows(few.features, few.weights), self._checked(targets))
             self.n_labeled_ = int(moments.counts[(moments.keys > 0).any(axis=1)].sum())
