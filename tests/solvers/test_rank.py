@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gnomon import PPCA
 from gnomon.solvers.rank import check_rank, check_rank_of_rows
 from rows.copied import copied_rows
 
@@ -25,6 +26,13 @@ def test_rows_are_refused_from_their_rank_on(rng, rank, scale):
 def test_as_many_dimensions_as_columns_are_refused(rng):
     with pytest.raises(ValueError, match="Ask for at most 3"):
         check_rank_of_rows(standard_rows(rng.normal(size=(40, 4))), 4, rng)
+
+
+def test_a_column_beside_which_all_others_vanish_is_named_as_the_cause(rng):
+    X = rng.normal(size=(40, 4)) * [1e7, 1.0, 1.0, 1.0]
+    with pytest.raises(ValueError, match=r"less than the rank of X, 1: .* if that is a column of large numbers, bring"):
+        PPCA(2).fit(X)
+    assert PPCA(2).fit(X / X.std(axis=0)).noise_variance_ > 0.5
 
 
 def test_a_direction_that_a_basis_sees_most_of_counts():

@@ -175,7 +175,9 @@ def test_tables_are_columns_or_numbers_as_the_model_wants():
     assert quietly(flags, several="real").kind == "real"
     assert quietly(flags, several="real", target="classes").kind == "classes"
     assert [c.kind for c in quietly(flags, target=["real", "classes"]).columns] == ["real", "classes"]
-    with pytest.warns(UserWarning, match=r"column 0 of y holds whole numbers as floats.*and 1 more column") as said:
+    with pytest.warns(
+        UserWarning, match=r"column 0 of y holds whole numbers as floats.*and 1 more column alike"
+    ) as said:
         read(flags.astype(float), 3)
     assert len(said) == 1
 

@@ -27,7 +27,10 @@ def check_rank_of_rows(rows: StandardRows, k: int, generator: np.random.Generato
 
 def _check_below(rank: int, k: int) -> None:
     if k >= rank:
+        way = f"Ask for at most {rank - 1}."
+        if rank <= 1:
+            way = "All that varies in X goes one way; if that is a column of large numbers, bring all to one scale."
         raise ValueError(
             f"n_components={k} must be less than the rank of X, {rank}: with as many latent dimensions as the data "
-            f"have, no noise is left to estimate. Ask for at most {max(rank - 1, 0)}."
+            f"have, no noise is left to estimate. {way}"
         )

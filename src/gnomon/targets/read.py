@@ -89,7 +89,8 @@ def read(
         columns.append(column)
         remarks += [remark] if remark else []
     if remarks:
-        more = f" (and {len(remarks) - 1} more columns alike)" if len(remarks) > 1 else ""
+        rest = len(remarks) - 1
+        more = f" (and {rest} more column{'s' if rest > 1 else ''} alike)" if rest else ""
         warn(remarks[0] + more)
     return Targets(tuple(columns), len(given[0].values), vector)
 
