@@ -106,7 +106,8 @@ class Columns(Step):
     --------
     >>> import pandas as pd
     >>> from sklearn.pipeline import make_pipeline
-    >>>     >>> from gnomon.export import Columns
+    >>> from gnomon import PPCA
+    >>> from gnomon.export import Columns
     >>> X = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0], "b": [0.0, 1.0, 0.0, 2.0], "c": [5.0, 5.0, 6.0, 7.0]})
     >>> model = make_pipeline(Columns(), PPCA(1)).fit(X)
     >>> bool((model.transform(X[["c", "a", "b"]]) == model.transform(X)).all())
