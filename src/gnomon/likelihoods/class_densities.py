@@ -13,6 +13,7 @@ import numpy as np
 
 from .._types import Array, IntArray
 
+HUGE = 1e250  # squares up to which, and from whose inverse on, nothing is lost
 CHUNK = 1 << 18  # numbers held at once for the distances of points from the centers
 
 
@@ -90,6 +91,10 @@ def _whitening(cov: bytes, counts: bytes) -> tuple[Array, Array]:
 
 def log_square(away: Array) -> Array:
     """Log of the squared length of the last axis, which may be too large for a number."""
+    with np.errstate(over="ignore"):
+        square = np.einsum("...i,...i->...", away, away)
+    if square.size and square.min() > 1.0 / HUGE and square.max() < HUGE:  # nearly always
+        return np.asarray(np.log(square))
     size = np.abs(away).max(axis=-1)
     size = np.where(size > 0.0, size, 1.0)
     with np.errstate(divide="ignore"):
