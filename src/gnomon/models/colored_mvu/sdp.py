@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from ..._types import Array, Result, Status
 from ...numerics.linalg import positive_part
 
-MOST_STEPS = 20
+MOST_STEPS = 60
 EXACT = 1e-14  # of the product of the sizes of slope and factor
-PATIENCE = 3  # steps that leave more than this share of the least slope so far
+PATIENCE = 10  # steps that leave more than this share of the least slope so far
 FASTER = 0.5
 FLAT = 1e-11  # of the largest curvature: along turns of the factor there is none
 ROUNDING = 1e-9  # of the largest slope at zero: a slope outward that is not there
