@@ -35,6 +35,11 @@ def filler_of_gaps(X: Array, most: int, random_state: Any = 0) -> Filler:
     return _joined(found, parts, Z, units)
 
 
+def filled(X: Array, ppca: Any, units: Any) -> Array:
+    """Rows, of which missing entries have their mean given the others."""
+    return np.where(np.isnan(X), (ppca.impute(X / units) * units).astype(X.dtype, copy=False), X)
+
+
 def _of_part(Z: Array, most: int, random_state: Any, choose: bool) -> Any:
     some = ~np.isnan(Z).all(axis=1)
     Z, k = Z if some.all() else Z[some], spare_rank(Z, most)

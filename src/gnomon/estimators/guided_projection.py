@@ -17,7 +17,7 @@ from ..targets import read_groups
 from ._class_guide import ClassGuide, Taught, Union, best_by_labels_alone, fit_union, teach
 from ._density import Density
 from ._estimator import at_most, fit_words, integer, rules
-from ._filler import filler_of_gaps
+from ._filler import filled, filler_of_gaps
 from ._imputation import Imputer
 from ._linear_pupil import LinearPupil, as_estimator, line_of, linear_pupil
 from ._monitored import Monitored
@@ -401,7 +401,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
 
     def _filled(self, X):
         if self._filler is not None:
-            return np.where(np.isnan(X), self._filler.impute(X / self._units) * self._units, X)
+            return filled(X, self._filler, self._units)
         by_density = self._gaussian is not None and self._units is None  # the fit was to complete rows
         return self._gaussian.impute(X) if by_density else np.where(np.isnan(X), self._centers, X)
 

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gnomon.estimators._filler import filler_of_gaps
+from gnomon.estimators._filler import filled, filler_of_gaps
 from gnomon.rows.frames import as_frame
 from gnomon.rows.kind import is_sparse
 from gnomon.tables import answers_of, count_missing, indicators, listing, names_of_answers, said_of_unseen
@@ -252,13 +252,11 @@ class GapFiller(Step):
 
     def _transform(self, X):
         X = _matrix(self, X, reset=False)
-        missing = np.isnan(X) if count_missing(X) else None
-        if missing is None:
+        if not count_missing(X):
             return X
         if self.model_ is None:
-            return np.where(missing, self.mean_.astype(X.dtype), X)
-        units = vars(self).get("units_", 1.0)  # of a file of an earlier version one
-        return np.where(missing, (self.model_.impute(X / units) * units).astype(X.dtype), X)
+            return np.where(np.isnan(X), self.mean_.astype(X.dtype), X)
+        return filled(X, self.model_, vars(self).get("units_", 1.0))  # of a file of an earlier version one
 
 
 def known_answers(step):
